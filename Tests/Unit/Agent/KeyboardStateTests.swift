@@ -6,7 +6,7 @@ import Testing
 
 @Suite("What apps are told of the keyboard on screen")
 struct KeyboardStateTests {
-    /// What an input method does, or that the time of its movement is over, and what apps are told then.
+    /// A call of an input method, or the end of the movement's time, and what the apps are told.
     private struct Step {
         let order: KeyboardOrder?
         let told: [String]

@@ -30,12 +30,12 @@ struct PresentationStateTests {
         AlertRegister.Place(number: number, server: server)
     }
     private static let came = Event.screenCame(server: server)
-    /// `a` is shown under 7: ticket 2.
+    /// The alert `a` is on screen with number 7; its ticket was 2.
     private static let shown: [Event] = [
         came, .arrived(a, appDecides: false), .sent(ticket: 2, number: 7),
     ]
 
-    /// What has happened before, what happens, and what is done upon that.
+    /// The events before, the tested event, and its actions.
     private static let cases: [(String, [Event], Event, [Action])] = [
         (
             "an alert is shown", [came], .arrived(a, appDecides: false),

@@ -2,7 +2,7 @@ import PostriderCaptures
 import PostriderNotifications
 import Testing
 
-/// A request that came, for tests.
+/// Makes a captured request.
 func makeCapture(
     topic: String = "com.example.app", token: String = "AA01", id: String = "A",
     at milliseconds: Int64 = 1000,
@@ -71,7 +71,7 @@ struct CaptureRingTests {
         ("outcome=captured", [1, 2]),
         ("id=c", [3]),
         ("since=1003", [3, 4]),
-        // The fourth is not decided: whoever goes on after it would miss its end.
+        // The fourth request has no outcome yet: a reader that continued after it would miss its outcome.
         ("after=2", [3]),
         ("after=0", [1, 2, 3]),
         ("last=2", [3, 4]),
@@ -138,7 +138,7 @@ struct CaptureRingTests {
         for number in 1...3 {
             _ = ring.add(makeCapture(id: "6F0C2E5A-4C1B-4B6E-9D6F-0A3F5E7C9B1D"))
             ring.expectLife(of: number)
-            // The third one was refused: it has no life.
+            // The third request was refused: it has no further life.
             ring.update(number) { $0.outcome = number == 3 ? .refused : .accepted }
         }
         func acceptance(_ row: Int64) throws -> TraceRecord {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The end of a device's link")
 struct LinkSilenceTests {
-    /// What happens on a link, at a second since its beginning.
+    /// An event on a link, with its second since the link began.
     enum Event: Sendable {
         case said, heard, pinged, ponged, overdue
     }

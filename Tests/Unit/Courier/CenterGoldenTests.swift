@@ -2,7 +2,7 @@ import PostriderCourier
 import PostriderNotifications
 import Testing
 
-/// Vectors like those of `GoldenTests`, for a user notification centre's part of the app socket.
+/// Vectors like those of `GoldenTests`, for the messages of a user notification center.
 @Suite struct CenterGoldenTests {
     static let shown: LocalContent = {
         var content = LocalContent()

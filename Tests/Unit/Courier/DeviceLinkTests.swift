@@ -7,7 +7,7 @@ import Testing
 
     private let welcome = Welcome(keepaliveSeconds: 60, window: 2, registrations: [], pending: 0)
 
-    /// A link at a stage; from `open` on it has received the first delivery.
+    /// Makes a link at a stage; from `open` on it has received the first delivery.
     private func link(at stage: Stage) throws -> DeviceLink {
         var link = DeviceLink(hello: Samples.hello, wanted: [:], unwanted: [])
         if stage == .idle { return link }

@@ -2,14 +2,13 @@ import PostriderCourier
 import PostriderNotifications
 import Testing
 
-/// Vectors from protobuf 7.36.2 for Python, over the published files. To make them again:
+/// Vectors from protobuf 7.36.2 for Python and the published files. To make them again:
 ///
 ///     python3 -m venv venv && venv/bin/pip install grpcio-tools
 ///     venv/bin/python -m grpc_tools.protoc -I docs/reference --python_out=. \
 ///         docs/reference/courier.proto docs/reference/agent.proto
 ///
-/// then fill each message as the value beside its vector says and print
-/// `SerializeToString(deterministic=True).hex()`.
+/// Then fill each message like the value beside its vector, and print `SerializeToString(deterministic=True).hex()`.
 @Suite struct GoldenTests {
 
     @Test("enrolment is written as protobuf writes it")

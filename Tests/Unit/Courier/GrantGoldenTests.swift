@@ -2,8 +2,8 @@ import PostriderCourier
 import PostriderNotifications
 import Testing
 
-/// Vectors like those of `GoldenTests`, written by gRPC for Python from docs/reference/agent.proto: what an
-/// app is granted, and what else UserNotifications has.
+/// Vectors like those of `GoldenTests`, made with gRPC for Python and docs/reference/agent.proto, for grants and the
+/// other messages of UserNotifications.
 @Suite struct GrantGoldenTests {
     private static func call(_ order: CenterOrder) -> AppMessage {
         .center(CenterCall(call: 300, topic: "a.b", order: order))

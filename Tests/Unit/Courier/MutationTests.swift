@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    /// What decodes must encode to something that decodes to the same.
+    /// Returns false if the bytes decode to a message whose encoding decodes to a different message.
     private func check<Message: CourierMessage>(_ type: Message.Type, _ bytes: [UInt8]) -> Bool {
         guard let message = try? Message(decoding: bytes.span) else { return false }
         let again = encoded(message)

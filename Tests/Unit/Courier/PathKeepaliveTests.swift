@@ -5,10 +5,10 @@ import Testing
 
 @Suite("The keepalive of a network path")
 struct PathKeepaliveTests {
-    /// What happens to links, and the seconds between PINGs after it.
+    /// An event on a link, and the seconds between PINGs after it.
     enum Step: Sendable {
         case cut(PathKeepalive.Cut)
-        /// So many PINGs in a row are answered, each after a silence of the whole interval.
+        /// This many PINGs in a row are answered, each after a whole interval of silence.
         case borne(Int)
     }
 

@@ -2,7 +2,7 @@ import PostriderCourier
 import PostriderNotifications
 import Testing
 
-/// Vectors like those of `GoldenTests`, for how alerts are presented.
+/// Vectors like those of `GoldenTests`, for the presentation of alerts.
 @Suite struct PresentationGoldenTests {
     static let said: [(AppMessage, String)] = [
         (.presentationWish(PresentationWish(topic: "a.b", decides: true)), "f201070a03612e621001"),

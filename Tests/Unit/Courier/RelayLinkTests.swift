@@ -5,7 +5,7 @@ import Testing
 @Suite struct RelayLinkTests {
     private enum Stage: CaseIterable { case awaitingHello, awaitingWelcome, open, closing, closed }
 
-    /// A link at a stage.
+    /// Makes a link at a stage.
     private func link(at stage: Stage) throws -> RelayLink {
         var link = RelayLink(window: 4)
         if stage == .awaitingHello { return link }

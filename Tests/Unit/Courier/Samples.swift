@@ -2,7 +2,7 @@ import PostriderCourier
 import PostriderNotifications
 import Testing
 
-/// Values that the tests share, with bytes that are easy to recognise in a dump.
+/// Values for many tests, with bytes that are easy to recognise in a dump.
 enum Samples {
     static let device = DeviceIdentity(high: 0x0102_0304_0506_0708, low: 0x090A_0B0C)
     static let secret = [UInt8](0x20..<0x40)
@@ -99,14 +99,14 @@ enum Samples {
     }
 }
 
-/// The bytes of a message.
+/// Returns the bytes of a message.
 func encoded(_ message: some CourierMessage) -> [UInt8] {
     var bytes = [UInt8]()
     message.encode(into: &bytes)
     return bytes
 }
 
-/// A message is written as these digits say, and read from them.
+/// Expects that a message encodes to these hexadecimal digits and decodes from them.
 func check<Message: CourierMessage>(
     _ message: Message, _ hex: String, sourceLocation: SourceLocation = #_sourceLocation
 ) throws {
@@ -115,14 +115,14 @@ func check<Message: CourierMessage>(
     #expect(try Message(decoding: golden.span) == message, sourceLocation: sourceLocation)
 }
 
-/// A message with its prefix.
+/// Returns a message with its length prefix.
 func framed(_ message: some CourierMessage) -> [UInt8] {
     var bytes = [UInt8]()
     MessageFraming.frame(message, into: &bytes)
     return bytes
 }
 
-/// The error that decoding gives, or nil.
+/// Returns the error of decoding these bytes; nil if there is none.
 func decodingError<Message: CourierMessage>(_ type: Message.Type, _ bytes: [UInt8]) -> CourierError? {
     do throws(CourierError) {
         _ = try Message(decoding: bytes.span)

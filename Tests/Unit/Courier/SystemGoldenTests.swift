@@ -2,7 +2,7 @@ import PostriderCourier
 import PostriderNotifications
 import Testing
 
-/// Vectors like those of `GoldenTests`, for what apps are told of the device, and for its keyboard.
+/// Vectors like those of `GoldenTests`, for what apps are told about the device and its keyboard.
 @Suite struct SystemGoldenTests {
     static let keyboard = AgentMessage.system(
         .keyboard(

@@ -33,7 +33,7 @@ import Testing
     static let s = hex("c50a07d38c3c70e5d8f12daf084a5480a66590c5f293509a8f3f7f8a83a354d5")
     static let order = hex("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551")
     static let zero = [UInt8](repeating: 0, count: 32)
-    /// The DER of r and s: r needs no sign byte, s does.
+    /// The DER encoding of r and s: r needs no leading zero, s does.
     static let der = [0x30, 69, 0x02, 32] + r + [0x02, 33, 0] + s
 
     static let signatures: [(name: String, signature: [UInt8], isValid: Bool)] = [
@@ -151,7 +151,7 @@ import Testing
 }
 
 extension ES256.PublicKey {
-    /// As `isValidSignature`, of arrays.
+    /// Returns the same as `isValidSignature`, for arrays.
     fileprivate func accepts(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         isValidSignature(signature.span, for: message.span)
     }

@@ -2,8 +2,8 @@ import PostriderCrypto
 import Testing
 
 @Suite("AES-SIV of one block") struct SyntheticIVTests {
-    /// Made with OpenSSL's own AES-SIV (which gives the RFC's results for its examples A.1 and A.2; those
-    /// have associated data, which one block of ours never has). The first key is that of A.1.
+    /// Vectors made with OpenSSL's own AES-SIV, which gives the results of the RFC's examples A.1 and A.2. (The
+    /// examples have associated data, which our blocks never have.) The first key is that of A.1.
     static let vectors: [(key: [UInt8], plaintext: String, sealed: String)] = [
         (
             hex("fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0 f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff"),
@@ -29,7 +29,7 @@ import Testing
         ),
     ]
 
-    /// Words of the bytes as they lie in memory.
+    /// Returns the bytes as 64-bit words in the machine's byte order.
     private func words(_ text: String) -> [UInt64] {
         let bytes = hex(text)
         return stride(from: 0, to: bytes.count, by: 8).map { start in

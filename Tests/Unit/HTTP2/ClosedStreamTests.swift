@@ -68,7 +68,7 @@ import Testing
             try take(bytes, by: session, piece)
             #expect(ends(session) == [[0, 0, 0, 5]])
         }
-        // A stream that was passed over.
+        // A stream whose number the peer skipped.
         let passed = try server(own: own)
         try take(
             Frame(kind: .headers, flags: 4, stream: 3, payload: Frame.postBlock).bytes + Self.data(),
@@ -152,7 +152,7 @@ import Testing
             try session.receive(Frame.opening + begin(1, 4) + begin(3, isWhole ? 5 : 4))
             #expect(kinds().last == .reset)
             if !isWhole {
-                // Trailers, sent before the peer learned that nobody wants the request.
+                // Trailers that were sent before the peer knew that the request is no longer wanted.
                 try session.receive(begin(3, 5))
                 #expect(kinds().isEmpty && !session.isFinished)
             }

@@ -1,7 +1,7 @@
 import PostriderHTTP2
 import Testing
 
-/// On both engines of header blocks: the server's own, and the library's.
+/// Runs with both decoders of header blocks: the server's own, and nghttp2's.
 @Suite("A request that expects 100-continue") struct ContinueTests {
     private func head(_ value: String, flags: UInt8 = 4) -> [UInt8] {
         let field = [0x00, 6] + Array("expect".utf8) + [UInt8(value.utf8.count)] + Array(value.utf8)
@@ -23,7 +23,7 @@ import Testing
             _ = session.drained()
         }
 
-        /// The HEADERS that answer these bytes.
+        /// Returns the HEADERS frames in the answer to these bytes.
         func answers(to bytes: [UInt8]) throws -> [Frame] {
             try session.receive(bytes)
             return Frame.all(in: session.drained()).filter { $0.kind == .headers }
@@ -37,7 +37,7 @@ import Testing
         let server = try Server(own: own)
         let interim = try server.answers(to: head(value))
         #expect(interim.map(\.description) == ["headers 1"])
-        // The name is number 8 of the static table, and the value enters no table.
+        // The name is entry 8 of the static table, and the value is not added to the dynamic table.
         #expect(interim.first?.payload.first.map { $0 & 0xE0 == 0 && $0 & 0x0F == 8 } == true)
         #expect(try server.answers(to: body).map(\.description) == ["headers+end 1"])
         #expect(server.handler.bodies[1] == [1, 2, 3])

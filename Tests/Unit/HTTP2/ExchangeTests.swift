@@ -52,7 +52,7 @@ import Testing
             pair.server.respondOK(stream, "apns-id", value(stream).span)
         }
         pair.server.respond(streams[2], [":status": "404", "apns-id": "none"], body: [0x7B, 0x7D])
-        // Its answer is lost, and the others must not be given to it.
+        // The answer to this request is lost; the other requests must not get it.
         try pair.server.receive(Frame(kind: .reset, stream: UInt32(streams[4]), payload: [0, 0, 0, 8]).bytes)
         try pair.run()
         let answered = streams.reversed().filter { $0 != streams[4] && $0 != streams[2] }
@@ -61,7 +61,7 @@ import Testing
             heads == answered.map { "head \($0) end [:status: 200, apns-id: identity-\($0)]" } + [
                 "head \(streams[2]) [:status: 404, apns-id: none]"
             ])
-        // The next ones, too.
+        // Nor must the requests that follow.
         let next = try pair.client.request(post)
         pair.atServer.onEnded = { pair.server.respondOK($0, "apns-id", value($0).span) }
         try pair.run()

@@ -59,7 +59,7 @@ import Testing
     @Test("A block that grows in the HPACK table costs the connection before it is large")
     func bomb() {
         let session = server()
-        // One entry of 3000 bytes enters the table; each further byte repeats it.
+        // An entry of 3000 bytes is added to the table; each further byte repeats it.
         let value = [0x40, 0x01, 0x61, 0x7F, 0xB9, 0x16] + [UInt8](repeating: 0x62, count: 3000)
         let block = Frame.postBlock + value + [UInt8](repeating: 0xBE, count: 4000)
         let frame = Frame(kind: .headers, flags: 5, stream: 1, payload: block)
@@ -163,7 +163,7 @@ import Testing
         session.send(1, [UInt8](repeating: 0, count: 100_000))
         #expect(!session.isOverfull)
         _ = session.drained()
-        // The window took 65,535 bytes of it.
+        // The window was large enough for 65,535 bytes of it.
         session.send(1, [UInt8](repeating: 0, count: 65_535))
         #expect(!session.isOverfull)
         session.send(1, [0])

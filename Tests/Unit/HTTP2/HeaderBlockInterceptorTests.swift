@@ -2,7 +2,7 @@ import PostriderHTTP2
 import PostriderSeededRandom
 import Testing
 
-/// A server reads header blocks itself, and must not be told from one whose library reads them.
+/// A server that decodes header blocks itself must behave like one whose nghttp2 decodes them.
 @Suite struct HeaderBlockInterceptorTests {
     @Test(
         "Requests with all sorts of fields are to a server that reads them what they are to the library",
@@ -44,18 +44,18 @@ import Testing
         twins.compare("seed \(seed)", meetsTwoFaults: true)
     }
 
-    // Not byte by byte: this library takes every piece of a CONTINUATION frame's head for one frame more.
+    // Not byte by byte: this nghttp2 counts every piece of a CONTINUATION frame's head as another frame.
     @Test(
         "Frames around blocks mean the same to both, whole or in pieces",
         arguments: [
-            // Padding, and too much of it; priority, and one that is cut off or depends on itself.
+            // Padding, and too much padding; priority, and one that is cut off, and one that depends on itself.
             [Frame(kind: .headers, flags: 0xD, stream: 1, payload: [2] + Frame.postBlock + [0, 0])],
             [Frame(kind: .headers, flags: 0xD, stream: 1, payload: [9] + Frame.postBlock)],
             [Frame(kind: .headers, flags: 0xD, stream: 1, payload: [])],
             [Frame(kind: .headers, flags: 0x25, stream: 1, payload: [0, 0, 0, 3, 7] + Frame.postBlock)],
             [Frame(kind: .headers, flags: 0x25, stream: 1, payload: [0, 0, 0, 1, 7] + Frame.postBlock)],
             [Frame(kind: .headers, flags: 0x25, stream: 1, payload: [0, 0, 0])],
-            // A block in parts, one without its end, one that something else interrupts.
+            // A block in several frames; one without its end; one that another frame interrupts.
             [
                 Frame(kind: .headers, flags: 1, stream: 1, payload: [0x83]),
                 Frame(kind: .continuation, stream: 1, payload: []),
@@ -74,7 +74,7 @@ import Testing
                 Frame(kind: .headers, flags: 1, stream: 1, payload: Frame.postBlock),
                 Frame(kind: .headers, flags: 5, stream: 3),
             ],
-            // Streams that there cannot be, trailers, and a block on a stream that is closed.
+            // Invalid stream numbers, trailers, and a block on a closed stream.
             [Frame(kind: .headers, flags: 5, stream: 0, payload: Frame.postBlock)],
             [Frame(kind: .headers, flags: 5, stream: 2, payload: Frame.postBlock)],
             [
@@ -93,7 +93,7 @@ import Testing
                 Frame(kind: .headers, flags: 5, stream: 1, payload: Frame.postBlock),
                 Frame(kind: .headers, flags: 5, stream: 1, payload: Frame.postBlock),
             ],
-            // Numbers and strings that do not end, are too large, or are not in the code.
+            // Numbers and strings that do not end or are too large, and bits that are no Huffman code.
             [Frame(kind: .headers, flags: 5, stream: 1, payload: Frame.postBlock + [0x00, 0x05, 0x61])],
             [Frame(kind: .headers, flags: 5, stream: 1, payload: Frame.postBlock + [0xBE])],
             [Frame(kind: .headers, flags: 5, stream: 1, payload: Frame.postBlock + [0x80])],
@@ -107,13 +107,13 @@ import Testing
                     kind: .headers, flags: 5, stream: 1,
                     payload: Frame.postBlock + [0x00, 0x84, 0xFF, 0xFF, 0xFF, 0xFF])
             ],
-            // The table's size: allowed, too large, and in the wrong place.
+            // The size of the table: a valid one, one that is too large, and one at a wrong place.
             [
                 Frame(
                     kind: .headers, flags: 5, stream: 1, payload: [0x20, 0x3F, 0xE1, 0x1F] + Frame.postBlock)
             ],
             [Frame(kind: .headers, flags: 5, stream: 1, payload: [0x3F, 0xE2, 0x1F] + Frame.postBlock)],
-            // Numbers with more bytes than they need: five are taken after the first, and not six.
+            // Numbers with more bytes than necessary: five after the first are accepted, six are not.
             [
                 Frame(
                     kind: .headers, flags: 5, stream: 1,
@@ -130,7 +130,7 @@ import Testing
                     payload: Frame.postBlock + [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F])
             ],
             [Frame(kind: .headers, flags: 5, stream: 1, payload: Frame.postBlock + [0x20])],
-            // A frame larger than is taken: alone, and in the middle of a block.
+            // A frame that is larger than the limit: alone, and in the middle of a block.
             [
                 Frame(kind: .headers, flags: 1, stream: 1, payload: Frame.postBlock),
                 Frame(kind: .ping, payload: [UInt8](repeating: 0, count: 16_385)),
@@ -148,8 +148,8 @@ import Testing
         parts.compare("in pieces")
     }
 
-    /// nghttp2 decodes a block frame by frame, the interceptor when it is whole. Whoever breaks the protocol twice at
-    /// once is told of one of the two, and loses the connection for either.
+    /// nghttp2 decodes a block frame by frame, the interceptor when it is complete. A peer that breaks the protocol
+    /// twice at once gets the error code of one of the two faults, and loses the connection either way.
     @Test(
         "Of a block that cannot be decoded and does not end either, the interceptor says that it does not end"
     )
@@ -167,7 +167,7 @@ import Testing
         "The youngest fields are known by their numbers, and the oldest forgotten"
     )
     func eviction() {
-        // A table of 256 bytes: three entries fit, then what comes pushes out what was first.
+        // A table of 256 bytes: three entries fit; the next ones evict the oldest.
         let twins = Twins()
         twins.take(Frame.opening)
         let resize: [UInt8] = [0x3F, 0xE1, 0x01]

@@ -3,7 +3,7 @@ import PostriderSeededRandom
 import Testing
 
 extension HeaderBlockInterceptorTests {
-    /// A server, and what has come of what it took.
+    /// A server, with all that it reported and sent.
     final class Side {
         let handler = Recorder()
         let session: HTTP2Connection
@@ -17,8 +17,8 @@ extension HeaderBlockInterceptorTests {
             handler.onEnded = { [unowned self] in session.respond($0, ok) }
         }
 
-        /// What is sent. Of the end of a connection its code counts, and not whether the stream at fault was reset
-        /// before: the library resets it as soon as it has read so far.
+        /// What the server sent. At the end of a connection, this compares the error code, but not whether the faulty
+        /// stream was reset before: nghttp2 resets it as soon as it has read that far.
         var outcome: String {
             let frames = Frame.all(in: sent).filter { $0.kind != .settings || $0.flags != 0 }
             let end = frames.last { $0.kind == .goaway }.map { $0.payload[4..<8] }
@@ -27,12 +27,12 @@ extension HeaderBlockInterceptorTests {
         }
     }
 
-    /// Two servers that take the same bytes: one reads header blocks itself, the other leaves them to nghttp2.
+    /// Two servers that receive the same bytes: one decodes header blocks itself, the other leaves them to nghttp2.
     struct Twins {
         let own = Side(readsHeaderBlocks: true)
         let library = Side(readsHeaderBlocks: false)
 
-        /// Has both take bytes.
+        /// Gives the bytes to both servers.
         func take(_ pieces: [[UInt8]]) {
             for side in [own, library] {
                 for bytes in pieces {
@@ -44,11 +44,12 @@ extension HeaderBlockInterceptorTests {
 
         func take(_ bytes: [UInt8]) { take([bytes]) }
 
-        /// Compares all that has come of it. When they find something out in the middle of a frame is up to them:
-        /// zeros end whatever has begun.
+        /// Compares all that the two servers reported and sent. They may notice a fault in the middle of a frame at
+        /// different times, therefore zeros complete an unfinished frame first.
         ///
-        /// - Parameter meetsTwoFaults: whether the bytes may break the protocol twice at once. Then COMPRESSION_ERROR
-        ///   of nghttp2 may be PROTOCOL_ERROR of the other (``HeaderBlockInterceptorTests/twoFaults()``).
+        /// - Parameter meetsTwoFaults: whether the bytes may break the protocol twice at once. If so, nghttp2 may
+        ///   report
+        ///   COMPRESSION_ERROR where the other reports PROTOCOL_ERROR (``HeaderBlockInterceptorTests/twoFaults()``).
         func compare(_ note: String, meetsTwoFaults: Bool = false) {
             take([UInt8](repeating: 0, count: 20_000))
             var expected = library.outcome
@@ -61,7 +62,7 @@ extension HeaderBlockInterceptorTests {
         }
     }
 
-    /// Frames for requests that a library's client makes, with fields at random: good ones, and what is not allowed.
+    /// Makes the frames of requests, encoded by nghttp2's client, with random fields: valid and forbidden ones.
     final class Client {
         var chance: SplitMix64
         let recorder = Recorder()

@@ -2,7 +2,7 @@ import PostriderHTTP2
 import PostriderSeededRandom
 import Testing
 
-/// Fields that come again byte for byte are not read again, which must not be told either.
+/// A field that is repeated byte for byte is not decoded again, which must not change any result.
 @Suite struct HeldFieldTests {
     private typealias Twins = HeaderBlockInterceptorTests.Twins
     private typealias Client = HeaderBlockInterceptorTests.Client

@@ -56,11 +56,11 @@ struct LeanViolationTests {
             [Frame(kind: .headers, stream: 3)]
                 + [Frame](repeating: Frame(kind: .continuation, stream: 3), count: 10_001), 11
         ),
-        // Answers that queue up, long before there are too many frames without content.
+        // Queued answers reach their limit long before the limit of frames without content.
         ([Frame](repeating: Frame(kind: .ping, payload: [0, 0, 0, 0, 0, 0, 0, 0]), count: 3_000), 11),
     ]
 
-    /// A stream that is refused, its trailers, which were under way, and trailers once more.
+    /// A refused stream, its trailers, which were already sent, and trailers again.
     private static let twoEnds =
         [Frame(kind: .headers, flags: 4, stream: 3)]
         + [Frame](repeating: Frame(kind: .headers, flags: 5, stream: 3), count: 2)

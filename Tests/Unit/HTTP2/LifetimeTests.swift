@@ -72,7 +72,7 @@ import Testing
         #expect(pair.atClient.events.contains("goaway 1 0 "))
     }
 
-    /// The types of frames, one after the other (RFC 9113, section 4.1).
+    /// Returns the types of the frames, in order (RFC 9113, section 4.1).
     private static func frameTypes(_ bytes: [UInt8]) -> [UInt8] {
         var types: [UInt8] = []
         var start = 0

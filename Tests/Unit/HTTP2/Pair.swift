@@ -1,6 +1,6 @@
 import PostriderHTTP2
 
-/// What a handler was told, as text, and what it does about it.
+/// Records what a handler is told, as text, and can react to it.
 final class Recorder: SessionHandler {
     var events: [String] = []
     var bodies: [Int32: [UInt8]] = [:]
@@ -45,7 +45,7 @@ final class Recorder: SessionHandler {
     func settingsAcknowledged() { events.append("settings acknowledged") }
     func settingsReceived(maxConcurrentStreams: UInt32) { events.append("settings \(maxConcurrentStreams)") }
 
-    /// The events of streams; settings come and go in between.
+    /// The events of streams, without the settings, whose order varies.
     var streamEvents: [String] { events.filter { !$0.hasPrefix("settings") } }
     var closings: [String] { events.filter { $0.hasPrefix("closed") } }
 }
@@ -56,16 +56,16 @@ extension String {
     }
 }
 
-/// A client and a server that face each other through byte arrays.
+/// A client and a server that are connected by byte arrays.
 final class Pair {
     let atClient = Recorder()
     let atServer = Recorder()
     let client: HTTP2Connection
     let server: HTTP2Connection
-    /// Everything that the server has sent.
+    /// All bytes that the server has sent.
     private(set) var fromServer: [UInt8] = []
     private(set) var fromClient: [UInt8] = []
-    /// How many bytes are handed over at a time.
+    /// The number of bytes per call of `receive`.
     var step = Int.max
 
     init(client clientSettings: SessionSettings = .init(), server serverSettings: SessionSettings = .init()) {
@@ -73,7 +73,7 @@ final class Pair {
         server = HTTP2Connection(role: .server, settings: serverSettings, handler: atServer)
     }
 
-    /// Carries bytes to and fro until both are silent.
+    /// Transfers bytes in both directions until neither side has any to send.
     func run() throws {
         while client.wantsToSend || server.wantsToSend {
             fromClient += try carry(client, server)
@@ -123,7 +123,7 @@ struct Frame: Equatable, CustomStringConvertible {
         return head + (0..<4).map { UInt8(truncatingIfNeeded: stream >> UInt32(24 - 8 * $0)) } + payload
     }
 
-    /// The frames of a run of bytes; a client's preface is skipped.
+    /// Returns the frames in these bytes; a client's preface is skipped.
     static func all(in bytes: [UInt8]) -> [Frame] {
         var rest = bytes.starts(with: preface) ? bytes.dropFirst(preface.count) : bytes[...]
         var frames: [Frame] = []
@@ -140,9 +140,10 @@ struct Frame: Equatable, CustomStringConvertible {
     }
 
     static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
-    /// What a client says first.
+    /// The first bytes of a client: the preface and SETTINGS.
     static let opening = preface + Frame(kind: .settings).bytes
-    /// A complete POST without a body: HPACK static entries, and `:authority: x` as a literal.
+    /// The block of a complete POST without a body: entries of the static HPACK table, and `:authority: x` as a
+    /// literal.
     static let postBlock: [UInt8] = [0x83, 0x84, 0x87, 0x01, 0x01, 0x78]
 }
 

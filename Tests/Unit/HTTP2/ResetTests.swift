@@ -61,7 +61,7 @@ import Testing
         let session = try server()
         for number in 0..<100 {
             try session.receive(head(number))
-            // Seconds.
+            // Each tick is a second.
             _ = session.tick(Timeouts())
             _ = session.tick(Timeouts())
             try session.receive(reset(number))

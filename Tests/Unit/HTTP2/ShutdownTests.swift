@@ -2,7 +2,7 @@ import PostriderHTTP2
 import Testing
 
 @Suite("A session that is shut down") struct ShutdownTests {
-    /// The largest number of a stream.
+    /// The largest possible stream number.
     private static let all = Int32.max
 
     private let pair = Pair()
@@ -12,8 +12,8 @@ import Testing
         try pair.run()
     }
 
-    /// What each GOAWAY of the server says: its last stream, its error code and its debug data. The library of a client
-    /// without a stream does not tell of the second.
+    /// Last stream, error code and debug data of each GOAWAY of the server. If the client has no stream, nghttp2 does
+    /// not report the second GOAWAY.
     private var goaways: [String] {
         Frame.all(in: pair.fromServer).filter { $0.kind == .goaway }.map { frame in
             let words = [0, 4].map { start in

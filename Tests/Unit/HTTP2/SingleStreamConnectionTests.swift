@@ -3,7 +3,7 @@ import Testing
 
 @testable import PostriderHTTP2
 
-/// A pair with one stream on which both ends go on speaking.
+/// A pair with one open stream on which both sides can send more.
 final class LongCall {
     let pair: Pair
     private(set) var stream: Int32 = 0
@@ -26,7 +26,7 @@ final class LongCall {
         pair.atClient.events = []
     }
 
-    /// What the server says to a frame.
+    /// Returns the server's frames in answer to these frames.
     func answer(to frames: [Frame]) -> [Frame] {
         _ = try? pair.server.receive(frames.flatMap(\.bytes))
         return Frame.all(in: pair.server.drained())

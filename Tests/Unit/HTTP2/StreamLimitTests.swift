@@ -13,7 +13,7 @@ struct StreamLimitTests {
         announced.server.announceStreamLimit(1)
         let usual = settings(plain.server.drained())
         var expected = usual
-        // MAX_CONCURRENT_STREAMS, 1000.
+        // SETTINGS_MAX_CONCURRENT_STREAMS with the value 1000.
         let setting = [UInt8]([0, 3, 0, 0, 3, 0xE8])
         guard let start = (0..<usual[0].count).first(where: { usual[0][$0...].starts(with: setting) }) else {
             Issue.record("the usual frame says \(usual)")

@@ -5,7 +5,7 @@ import Testing
     private let handler = Recorder()
     private static let acknowledgement = Frame(kind: .settings, flags: 1).bytes
 
-    /// A session that was told this, and has said what it had to say.
+    /// Makes a server that has received these frames and sent its answers.
     private func server(
         _ bytes: [UInt8], _ change: (inout SessionSettings) -> Void = { _ in }
     ) throws -> HTTP2Connection {

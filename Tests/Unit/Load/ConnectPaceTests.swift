@@ -8,7 +8,7 @@ struct ConnectPaceTests {
     func rate() {
         var pace = ConnectPace(perSecond: 400)
         let begun = (0..<10_000).count { pace.take(at: 5_000_000_000 + UInt64($0) * 100_000) }
-        // A timer is late by up to 10 ms: so much is made up for, four connections at this rate.
+        // A timer can be 10 ms late, and the pace makes up for that: four connections at this rate.
         #expect(begun == 400 + 4)
         #expect(pace.next > 5_999_000_000)
     }

@@ -78,7 +78,7 @@ struct ExpectationTests {
 }
 
 extension LoadResult {
-    /// A storm: 10,000 pushes in 10 seconds in each phase.
+    /// The result of a storm: 10,000 pushes in 10 seconds in each phase.
     static var sample: LoadResult {
         func phase(_ name: String, p99: Double) -> Phase {
             var record = PhaseRecord()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A latency histogram")
 struct LatencyHistogramTests {
-    /// Values as latencies come: many alike, few that are far away.
+    /// Returns values distributed like latencies: many similar ones, and few very large ones.
     private static func values(_ shape: String, _ count: Int) -> [UInt64] {
         var numbers = SplitMix64(seed: UInt64(count))
         return (0..<count).map { index in

@@ -26,7 +26,7 @@ struct PushScheduleTests {
         #expect(schedule.due(by: 999) == 0)
         #expect(schedule.due(by: 1000) == 1)
         #expect(schedule.due(by: 3500) == 3)
-        // Late: the moments stay.
+        // The pushes are late, but their scheduled times are unchanged.
         let taken = (0..<4).map { _ in schedule.take(at: 3500) }
         #expect(taken == [1000, 2000, 3000, nil])
         #expect(schedule.next == 4000)

@@ -3,7 +3,8 @@ import Testing
 
 @testable import PostriderLoad
 
-/// A book and a judge that expectations can ask: what changes a value cannot stand in one.
+/// A tracker of pushes with its judge. It is a class because an expectation cannot contain a mutating call of a
+/// value.
 private final class Desk {
     var book = PushTracker()
     var judge: DuplicateClassifier
@@ -25,7 +26,7 @@ struct PushTrackerTests {
     private static let nobody = PushTracker.Expectation(isPresent: false, isStored: false)
     private static let fleeting = PushTracker.Expectation(isPresent: true, isStored: false)
 
-    /// What happens to one push, in order.
+    /// The events of one push, in order.
     enum Event { case accepted, refused, unanswered, arrived }
 
     @Test(
@@ -88,7 +89,7 @@ struct PushTrackerTests {
             desk.book.accepted(numbers[0])
             desk.book.excuse { device, moment in device != 4 || moment != 40 }
             #expect(desk.lost() == 1 && desk.book.missingCount == 1)
-            // The first was answered before the link ended, the second is afterwards.
+            // The first push was answered before the link ended, the second afterwards.
             desk.book.excuse { device, moment in device == 4 && moment == 40 }
             desk.book.excuse { _, _ in true }
             desk.book.accepted(numbers[1])
@@ -100,7 +101,7 @@ struct PushTrackerTests {
             desk.book.accepted(numbers[2])
             #expect(desk.arrived(numbers[0], at: 4) == .copy)
             #expect(desk.book.open == 0)
-            // All but the second have come.
+            // All pushes but the second have arrived.
             #expect(desk.book.excusedCount + desk.lost() == 1)
         }
     }
@@ -139,7 +140,7 @@ struct PushTrackerTests {
             desk.book.accepted(number)
             if number != 70_000 { _ = desk.arrived(number, at: 0) }
         }
-        // The page with the one that is missing, and the last one, which is not full.
+        // Pages in memory: the one with the missing push, and the last one, which is not full.
         #expect(desk.book.pagesInMemory == 2)
         #expect(desk.arrived(5, at: 0) == .copy)
         #expect(desk.lost() == 1)
@@ -229,9 +230,9 @@ struct PushMarkTests {
         #expect(try #require(PushMark(mark.identity)).age(at: now) == expected)
     }
 
-    /// Nanoseconds.
+    /// One day in nanoseconds.
     private static let day: UInt64 = 86_400_000_000_000
-    /// A push's moment, a later one, and what is between them.
+    /// The time of a push, a later time, and the age between them.
     static let ages: [(UInt64, UInt64, UInt64)] = [
         (0, 0, 0), (5, 1_005, 1_000), (0, 3 * day, 3 * day), (3 * day, 4 * day, day),
         (30 * day, 30 * day + 7, 7), (30 * day + 7, 30 * day, 0), (1 << 48 - 1, 1 << 48 + 1, 2),

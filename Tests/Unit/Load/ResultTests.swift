@@ -107,7 +107,7 @@ struct ResultTests {
         #expect(!page.contains("<script"))
         #expect(page.contains("&lt;script&gt;"))
         for word in ["http://", "https://", "url(", "<link", "<img"] { #expect(!page.contains(word)) }
-        // Latencies, throughput, latency over time, memory.
+        // The plots show latencies, throughput, latency over time, and memory.
         #expect(page.components(separatedBy: "<svg").count == 5)
         #expect(page.contains("Compared with an earlier run"))
     }

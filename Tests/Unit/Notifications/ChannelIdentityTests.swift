@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Channel identities")
 struct ChannelIdentityTests {
-    /// Both from `base64` of coreutils.
+    /// Both texts come from `base64` of coreutils.
     static let known: [(UInt64, UInt64, String)] = [
         (0x0001_0203_0405_0607, 0x0809_0A0B_0C0D_0E0F, "AAECAwQFBgcICQoLDA0ODw=="),
         (.max, .max, "/////////////////////w=="), (0, 0, "AAAAAAAAAAAAAAAAAAAAAA=="),

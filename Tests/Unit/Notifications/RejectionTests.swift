@@ -2,7 +2,7 @@ import PostriderNotifications
 import Testing
 
 @Suite struct RejectionTests {
-    /// Apple's table, typed from "Handling notification responses from APNs" and not from the code.
+    /// Apple's table, copied by hand from "Handling notification responses from APNs", not from the code.
     private static let table: [(Int, [String])] = [
         (
             400,
@@ -12,7 +12,7 @@ import Testing
                 "DeviceTokenNotForTopic", "DuplicateHeaders", "IdleTimeout", "InvalidPushType",
                 "MissingDeviceToken",
                 "MissingTopic", "PayloadEmpty", "TopicDisallowed",
-                // "Handling error responses from Apple Push Notification service", for channels.
+                // The reasons for channels, from "Handling error responses from Apple Push Notification service".
                 "BadChannelId", "BadRequestParams", "BadRequestPayload", "CannotCreateChannelConfig",
                 "ChannelNotRegistered", "FeatureNotEnabled", "MissingChannelId", "MissingPushType",
             ]

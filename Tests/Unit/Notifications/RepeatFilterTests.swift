@@ -52,7 +52,7 @@ struct RepeatFilterTests {
                 "0", "9 (9 more like this within 10 seconds)", "19 (10 more like this within 10 seconds)",
             ])
         #expect(filter.takeDue(now: 30 * Self.second).count == 1)
-        // Nothing came in the interval that begins there.
+        // No line came in the interval that began at that time.
         #expect(filter.take(line("late"), now: 41 * Self.second).map(\.text) == ["late"])
     }
 
