@@ -137,7 +137,7 @@ struct JSONSyntaxTests {
                     var letters = (0..<length).map { UInt8(ascii: "a") + UInt8($0) }
                     letters[place] = byte
                     let isPlain = 0x20..<0x80 ~= byte && byte != UInt8(ascii: "\"")
-                    // Behind a backslash comes a letter of this alphabet, or the string's end.
+                    // A backslash is followed by a letter of this alphabet or by the string's end.
                     let next = place + 1 < length ? letters[place + 1] : UInt8(ascii: "\"")
                     let isEscape = "bfnrt".utf8.contains(next)
                     let expected = byte == UInt8(ascii: "\\") ? isEscape : isPlain
@@ -148,8 +148,8 @@ struct JSONSyntaxTests {
         }
     }
 
-    /// What Foundation sees otherwise: it refuses keys that come twice, lone surrogates and numbers beyond a Double,
-    /// and passes over a comma before a closing bracket.
+    /// Where Foundation differs: it refuses duplicate keys, lone surrogates and numbers beyond a Double, and it
+    /// accepts a comma before a closing bracket.
     private static func isDisputed(_ text: String) -> Bool {
         let keys = text.split(separator: "\"").filter {
             ["aps", "alert", "title", "body", "badge", "x"].contains($0)

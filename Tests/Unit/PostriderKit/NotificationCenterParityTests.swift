@@ -3,8 +3,8 @@ import Foundation
 import PostriderKit
 import Testing
 
-/// What code that was written for NSNotificationCenter meets in the kit: each line of the page's first section, shown
-/// by the same program on both sides where Foundation has one on Linux.
+/// Shows each line of the page's first section, for code that was written for NSNotificationCenter: the same program
+/// runs with the kit and, where Foundation on Linux has the class, with Foundation.
 @Suite("NSNotificationCenter's parity")
 struct NotificationCenterParityTests {
     private static let lines = registration + removal + posting + values + others

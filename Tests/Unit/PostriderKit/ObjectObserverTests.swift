@@ -3,7 +3,7 @@ import Testing
 
 @testable import PostriderKit
 
-/// A part of an app that observes with its methods.
+/// An object of an app whose methods are observers.
 private final class Screen: Sendable {
     private let record: Record
     private let farewell: @Sendable (Screen) -> Void
@@ -19,7 +19,7 @@ private final class Screen: Sendable {
     deinit { farewell(self) }
 }
 
-/// An object that lets go of itself when it is called.
+/// An object that releases itself when it is called.
 private final class Guest: Sendable {
     private let dispatcher: NotificationDispatcher
     private let slot: Slot<Guest>
@@ -212,7 +212,8 @@ struct DispatcherStressTests {
                 }
                 group.addTask {
                     for _ in 0..<rounds {
-                        // Objects that end while others post, and come back to the dispatcher as they do.
+                        // Objects are deallocated while others post, and call the dispatcher from their
+                        // deinitializers.
                         let screen = Screen(Record()) { dispatcher.removeObserver($0, named: .shipped) }
                         dispatcher.addObserver(screen, calling: Screen.show, in: scope)
                         dispatcher.addObserver(screen, calling: Screen.count, named: .shipped)

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// One line of docs/reference/kit-parity.md, with code that shows it to be true.
+/// One line of docs/reference/kit-parity.md, with code that proves it.
 struct ParityLine: Sendable, CustomTestStringConvertible {
-    /// What Apple's framework has: the first column.
+    /// The first column: the feature of Apple's framework.
     let feature: String
-    /// What the kit has: the second column. "same", "differs: …" or "not here: …".
+    /// The second column: the kit's counterpart, as "same", "differs: …" or "not here: …".
     let verdict: String
-    /// True if the kit, and Apple's framework where Foundation has it on Linux, do what the line says.
+    /// Returns true if the kit behaves as the line says, and Apple's framework too where Foundation on Linux has it.
     let isTrue: @Sendable () async throws -> Bool
 
     init(_ feature: String, _ verdict: String, _ isTrue: @escaping @Sendable () async throws -> Bool) {
@@ -19,17 +19,17 @@ struct ParityLine: Sendable, CustomTestStringConvertible {
     var testDescription: String { feature }
 }
 
-/// The page for people who port code: each section of it has one table.
+/// The page for people who port code; each of its sections has one table.
 struct ParityPage {
     private let sections: [String: [[String]]]
 
-    /// The page of this repository.
+    /// Reads the page of this repository.
     static func inRepository() throws -> ParityPage {
         let folder = URL(filePath: #filePath).appending(path: "../../../../docs/reference").standardized
         return ParityPage(try String(contentsOf: folder.appending(path: "kit-parity.md"), encoding: .utf8))
     }
 
-    /// A page from its text.
+    /// Creates a page from its text.
     init(_ text: String) {
         var sections: [String: [[String]]] = [:]
         var section = ""
@@ -42,7 +42,7 @@ struct ParityPage {
         self.sections = sections.mapValues { Array($0.dropFirst()) }
     }
 
-    /// Where a section's table and the lines of a sample disagree, a sentence for each place.
+    /// Returns a sentence for each difference between a section's table and the lines of a sample.
     func disagreements(of section: String, with lines: [ParityLine]) -> [String] {
         let rows = sections[section] ?? []
         let expected = lines.map { [$0.feature, $0.verdict] }

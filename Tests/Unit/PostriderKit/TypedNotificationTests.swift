@@ -1,7 +1,7 @@
 import PostriderKit
 import Testing
 
-/// As an app declares one: name and keys in one place.
+/// A typed notification as an app declares it, with its name and keys.
 struct Shipped: TypedNotification, Equatable {
     static let name = NotificationName.shipped
     private static let orderKey = "order"

@@ -63,7 +63,7 @@ struct CertificateScopeTests {
         }
     }
 
-    /// What becomes of a push on a connection with a certificate.
+    /// Returns the result of a push on a connection with a certificate.
     private func verdict(_ shown: ProviderCertificate, _ topic: String?, _ pushType: String? = "alert") throws
         -> Result<Topic, Rejection>
     {

@@ -9,10 +9,10 @@ struct ChannelRegistryTests {
     private static let owner = ChannelOwner(topic: Samples.topic, environment: .production)
     private static let now = Samples.now
 
-    /// A desk with a ledger that does as it is told.
+    /// A channel registry and a ledger that obeys the test.
     private struct Rig {
         var desk = ChannelRegistry()
-        /// What the desk wants of the ledger and has not got, oldest first.
+        /// The changes that the registry has asked the ledger for and that are not committed, oldest first.
         var waiting: [(change: RegistryChange, step: ChannelRegistry.Step)] = []
         var answers: [Int: ChannelAnswer] = [:]
         var published: [Broadcast] = []
@@ -214,7 +214,7 @@ struct ChannelRegistryTests {
         let before = stored.acceptedAt.advanced(byMilliseconds: -1)
         #expect(rig.find(identity, last: stored.identity, lastAcceptedAt: before).stored == stored)
         #expect(rig.find(identity, at: Self.now.advanced(byMilliseconds: 1000)) == (true, nil))
-        // Something newer that is not kept ends what was kept: nothing old comes after something new.
+        // A newer broadcast that is not stored removes the stored one, so that no old broadcast follows a newer one.
         _ = rig.order(
             .broadcast(broadcast(2, to: identity, until: .nowOrNever), isNowOrNever: true, by: .certificate))
         rig.commit()

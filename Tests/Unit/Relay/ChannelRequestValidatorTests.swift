@@ -10,7 +10,7 @@ struct ChannelRequestValidatorTests {
     private static let channel = "AAECAwQFBgcICQoLDA0ODw=="
     private static let bundle = Samples.topic.text
 
-    /// A request that is good but for some changes.
+    /// The kind of a request. Each test starts with a valid one and changes it.
     enum Kind: CaseIterable {
         case create, read, remove, list, send
 
@@ -72,7 +72,7 @@ struct ChannelRequestValidatorTests {
         return rejection
     }
 
-    /// One for each thing that may be wrong (the contract's section 6.1).
+    /// One fault for each check of a request (section 6.1 of the contract).
     private static let faults: [(Rejection, Kind, [String: String?], String?)] = [
         (.badPath, .create, [":path": "/1/apps/\(bundle)/channel"], nil),
         (.badPath, .create, [":path": "/1/apps/\(bundle)/channels/"], nil),

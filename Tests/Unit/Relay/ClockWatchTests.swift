@@ -11,7 +11,7 @@ struct ClockWatchTests {
     private static let day: Int64 = 24 * 60 * 60 * 1000
     private static let hour = 60 * 60 * 1000
 
-    /// A push waits in it for a device that is away.
+    /// Makes a shard with one stored push for an absent device.
     private static func houseWithOneWaiting() throws -> DeviceHouse {
         let house = try DeviceHouse()
         house.shard.start()
@@ -55,7 +55,7 @@ struct ClockWatchTests {
     func behind() throws {
         let house = try DeviceHouse()
         house.shard.start()
-        // Later than any that a push may have which is accepted by this clock.
+        // Later than the expiration of any push that is accepted by this clock.
         let latest = house.shard.context.now.advanced(byMilliseconds: Limits.storedDays * Self.day)
         try house.push(1, until: latest)
         try house.commit()
@@ -90,7 +90,7 @@ struct ClockWatchTests {
         try house.push(1)
         #expect(house.shard.home.tally.accepted == 1)
         house.clock.shiftMilliseconds = 2 * Self.day
-        // The clock is believed again after an hour.
+        // The clock is trusted again after an hour.
         try house.advance(byMilliseconds: Self.hour + 20_000)
         try house.push(2)
         #expect(house.shard.home.tally.accepted == 1)

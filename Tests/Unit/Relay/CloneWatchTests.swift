@@ -7,8 +7,8 @@ import Testing
 struct CloneWatchTests {
     private typealias Party = CloneWatch.Party
 
-    /// What the watch says of connections that come one after the other, each while the one before is open; one that is
-    /// turned away leaves that one where it is.
+    /// Returns the verdicts on consecutive connections, each of which begins while an earlier one is open. A
+    /// connection that is turned away does not take the earlier one's place.
     private func verdicts(_ parties: [Party], secondsBetween: Int64 = 10) -> (
         verdicts: [CloneWatch.Verdict], watch: CloneWatch
     ) {

@@ -14,15 +14,15 @@ struct ConnectionEndTests {
         }
         return Peer(address: address.description, source: ConnectionLimiter.Source(address))
     }()
-    /// What a provider says, and the name of its error in RFC 9113, section 7.
+    /// The bytes of a provider's mistake, and the name of its error in RFC 9113, section 7.
     static let mistakes: [(said: [UInt8], name: String)] = [
         (Array("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n".utf8), "PROTOCOL_ERROR"),
-        // A header block that begins with index 0, which is none (RFC 7541, section 6.1).
+        // A header block that begins with index 0, which is invalid (RFC 7541, section 6.1).
         (
             WireFrame.opening + WireFrame(kind: .headers, flags: 4, stream: 1, payload: [0x80]).bytes,
             "COMPRESSION_ERROR"
         ),
-        // PING has eight bytes.
+        // A PING must have eight bytes.
         (WireFrame.opening + WireFrame(kind: .ping, payload: [1, 2, 3]).bytes, "FRAME_SIZE_ERROR"),
         // DATA on a stream that was never opened.
         (WireFrame.opening + WireFrame(kind: .data, stream: 1, payload: [1]).bytes, "PROTOCOL_ERROR"),
@@ -106,7 +106,7 @@ struct SilentDeviceTests {
         let house = try DeviceHouse()
         let line = try house.connect()
         line.isDeaf = true
-        // What it said at first counts for one interval; then it is asked with a PING.
+        // The hello counts as activity for one interval; then the relay sends a PING.
         for _ in 0..<200 where line.closed == nil { try house.advance(byMilliseconds: 20_000) }
         #expect(line.closed == .idleTimeout)
         line.isDeaf = false

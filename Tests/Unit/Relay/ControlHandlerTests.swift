@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The operator's desk")
 struct ControlHandlerTests {
-    /// A desk whose requests are written down with their answers' statuses, as they come.
+    /// A handler of the operator's calls, with the status of each answer in the order of the answers.
     private final class Counter {
         let house: DeviceHouse
         let desk: ControlHandler

@@ -21,7 +21,7 @@ struct DeferredStoresTests {
 
     private mutating func takeAll(heldSince moment: UInt64) -> [Int64] {
         var rows: [Int64] = []
-        // The time after which an acknowledgement is late has gone by since then.
+        // Since then, more time has passed than an acknowledgement may take.
         let late = (min(moment, 1 << 30) + UInt64(Limits.acknowledgementMilliseconds)) * Self.millisecond
         let now = moment == .max ? nil : SendTime(nanoseconds: late, turn: Int(moment) + SendTime.turns)
         while let queued = held.takeFirst(lateAt: now) { rows.append(queued.row.value) }
@@ -96,7 +96,7 @@ struct AckLatencyTests {
         line = try house.connect()
     }
 
-    /// What the ledger has been told and has not done.
+    /// The stores and settlements that the ledger has been asked for and has not made.
     private var mail: [String] {
         house.ledger.mail.compactMap { letter in
             switch letter {
@@ -107,7 +107,7 @@ struct AckLatencyTests {
         }
     }
 
-    /// The time for an acknowledgement goes by, and some turns.
+    /// Lets the time for an acknowledgement pass, and some turns of the loop.
     private func wait() throws {
         for _ in 0..<SendTime.turns { try house.advance(byMilliseconds: Limits.acknowledgementMilliseconds) }
     }

@@ -24,8 +24,9 @@ struct DeviceEntryTests {
         #expect(entry.withCorrections([next], now: later) == [next])
     }
 
-    /// The disk fails while an app changes over, and holds the change all the same; the app stays where it was. A later
-    /// change must not leave two good registrations of it for the next start.
+    /// The disk reports an error for an app's change of registration, but has stored the change; the app keeps its
+    /// old registration. The next change must not leave two valid registrations of the app for the relay's next
+    /// start.
     @Test("puts right what a refused change may have left, with the next one")
     func correction() {
         let entry = entry(with: [Samples.registration()])

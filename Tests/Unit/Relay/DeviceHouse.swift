@@ -8,8 +8,8 @@ import Testing
 
 @testable import PostriderRelay
 
-/// One shard with devices that are connected to it: a real session at each end of each connection. The ledger does what
-/// the test says, and the time is what the test says it is.
+/// One shard and devices that are connected to it, with a real session at each end of each connection. The test
+/// controls the ledger and the time.
 final class DeviceHouse {
     static let secret = [UInt8](repeating: 9, count: Limits.deviceSecretBytes)
     static let channel = ChannelIdentity(high: 5, low: 6)
@@ -24,7 +24,7 @@ final class DeviceHouse {
     private let rules: DeviceRules
     private var lines: [DeviceLine] = []
 
-    /// A house in which so many devices are enrolled, each with both apps.
+    /// Creates a shard with this many enrolled devices, each with both apps.
     init(
         devices count: Int = 1, throttle: ReconnectThrottle = ReconnectThrottle(),
         hasDevelopment: Bool = true,
@@ -59,10 +59,10 @@ final class DeviceHouse {
         return Shard(context, settings, migrator: migrator)
     }
 
-    /// What the log was told at level error.
+    /// The log lines of level error.
     var errors: [String] { logged.filter { $0.level == .error }.map(\.text) }
 
-    /// What the log was told.
+    /// All log lines.
     var logged: [Log.Line] { complaints.all }
 
     private func enrol(_ identity: DeviceIdentity) {
@@ -80,7 +80,7 @@ final class DeviceHouse {
         }
     }
 
-    /// The device of this number connects and says hello.
+    /// Connects the device of this number and sends its hello.
     func connect(
         _ number: Int = 0, by reception: Reception = .usual, instance: UInt64 = 0, saysHello: Bool = true
     ) throws -> DeviceLine {
@@ -94,7 +94,7 @@ final class DeviceHouse {
         return line
     }
 
-    /// A notification for the first app of a device is offered.
+    /// Offers a notification for the first app of a device.
     func push(
         _ number: UInt64, priority: Priority = .immediate, to device: Int = 0,
         until expiration: Moment = Samples.now.advanced(byMilliseconds: 60_000)
@@ -109,7 +109,7 @@ final class DeviceHouse {
         try run()
     }
 
-    /// There is a channel of the first app, which may hold a stored broadcast that expires after a minute.
+    /// Creates a channel of the first app. It may have a stored broadcast that expires after a minute.
     func makeChannel(of topic: Topic = Samples.topic, storing number: UInt64? = nil) {
         shard.channels.registry.restore(
             ChannelRecord(
@@ -127,14 +127,14 @@ final class DeviceHouse {
             pushType: .liveactivity, acceptedAt: Samples.now)
     }
 
-    /// A provider broadcasts to it.
+    /// Broadcasts to the channel, as a provider does.
     func broadcast(_ number: UInt64) throws {
         let broadcast = makeBroadcast(number, until: .nowOrNever)
         shard.context.outbox.send(.channel(.broadcast(broadcast, QueueRow(Int64(number)))), to: 0)
         try run()
     }
 
-    /// The ledger does what it was asked to do.
+    /// Lets the ledger do all that it was asked to do.
     func commit(isDurable: Bool = true) throws {
         var letters = ledger.work(isDurable: isDurable)
         shard.receive(&letters)
@@ -146,18 +146,18 @@ final class DeviceHouse {
         try run()
     }
 
-    /// Carries bytes to and fro until everybody is silent.
+    /// Transfers bytes in both directions until neither side has any to send.
     func run() throws {
         repeat { shard.turnEnded() } while try lines.map({ try $0.exchange() }).contains(true)
     }
 }
 
-/// A device's end of one connection.
+/// The device's end of one connection.
 final class DeviceLine: SessionHandler {
     private(set) var heard: [RelayMessage] = []
-    /// What the stream ended with.
+    /// The status with which the stream ended.
     private(set) var status: GRPCStatus?
-    /// Whether nothing that the relay sends arrives, for now.
+    /// Whether everything that the relay sends is lost, for now.
     var isDeaf = false
     private var undelivered: [UInt8] = []
     let session: DeviceSession
@@ -180,7 +180,7 @@ final class DeviceLine: SessionHandler {
         if saysHello { say(hello) }
     }
 
-    /// How the relay has closed the connection, if it has.
+    /// The reason for which the relay closed the connection; nil if it is open.
     var closed: CloseReason? { wire.closed }
 
     var goodbye: Goodbye? {
@@ -188,12 +188,12 @@ final class DeviceLine: SessionHandler {
         return nil
     }
 
-    /// The notifications that came, by their numbers.
+    /// The numbers of the notifications that arrived.
     var delivered: [UInt64] {
         heard.compactMap { if case .deliver(let deliver) = $0 { deliver.identity.low } else { nil } }
     }
 
-    /// What came besides notifications and the welcome.
+    /// The messages that arrived, without notifications and the welcome.
     var news: [RelayMessage] {
         heard.filter {
             switch $0 {
@@ -210,7 +210,7 @@ final class DeviceLine: SessionHandler {
         client.send(stream, frame.span)
     }
 
-    /// Everything that came is safe.
+    /// Acknowledges everything that arrived.
     func acknowledgeAll() { say(link.send(.acknowledge(unacknowledged.removeAndTake()))) }
 
     private var unacknowledged: [UInt64] = []
@@ -255,7 +255,7 @@ final class DeviceLine: SessionHandler {
 }
 
 extension [UInt64] {
-    /// All that is in it; it is empty then.
+    /// Removes all elements and returns them.
     fileprivate mutating func removeAndTake() -> [UInt64] {
         defer { self = [] }
         return self

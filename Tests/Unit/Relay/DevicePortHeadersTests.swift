@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Header blocks at the port of devices")
 struct DevicePortHeadersTests {
-    /// nginx and HAProxy send no table size update, and nginx has fields enter the table.
+    /// nginx and HAProxy send no table size update, and nginx adds fields to the table.
     @Test("may use the usual table, without a table size update after the SETTINGS", .bug(id: "R12"))
     func table() throws {
         let house = try DeviceHouse()
@@ -18,7 +18,7 @@ struct DevicePortHeadersTests {
         let first = say(WireFrame.opening, to: session, wire)
         #expect(first.first?.settings?[1] == 4096)
         _ = say(WireFrame.settingsAcknowledgement.bytes, to: session, wire)
-        // `:authority: x` enters the table with stream 1 and is number 62 in stream 3.
+        // Stream 1 adds `:authority: x` to the table; stream 3 refers to it as number 62.
         let known: [UInt8] = [0x83, 0x84, 0x87]
         let blocks: [[UInt8]] = [known + [0x41, 1, 0x78], known + [0xBE]]
         var answers: [WireFrame] = []
@@ -28,7 +28,7 @@ struct DevicePortHeadersTests {
         }
         #expect(wire.closed == nil)
         #expect(answers.filter { $0.kind == .headers }.map(\.stream) == [1, 3])
-        // What is sent needs no table: a lean link has none.
+        // The relay's answers need no table, because a lean link has none.
         #expect(answers.first { $0.kind == .headers }?.payload.first == 0x20)
     }
 

@@ -148,8 +148,8 @@ struct DeviceQueueTests {
         #expect(rig.device.nextRegistrationNumber(in: .production) == RegistrationNumber(257))
     }
 
-    /// What waits for the disk is gone when a now-or-never push takes its slot, and nobody has it when that fails: its
-    /// provider must not be told that it was accepted.
+    /// A now-or-never push replaces a push that is not stored yet, and then fails, so that no copy of the first one
+    /// is left. The provider of the first one must not get a 200.
     @Test("has a push made again that was replaced, before it was safe, by a now-or-never one that failed")
     mutating func replacedInVain() {
         _ = rig.offer(collapse: "score")

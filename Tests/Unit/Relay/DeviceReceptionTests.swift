@@ -9,14 +9,14 @@ struct DeviceReceptionTests {
     private var rig = DeviceRig()
     private let saving = Reception(savesPower: true)
 
-    /// What was sent, by number.
+    /// Returns the numbers of the sent notifications.
     private func sent(_ effects: [String]) -> [Int] {
         effects.filter { $0.hasPrefix("send ") }.compactMap {
             $0.split(separator: "n").last.flatMap { Int($0) }
         }
     }
 
-    /// Offers one that is made durable at once, and answers what is sent of it.
+    /// Offers a push that is stored at once, and returns what is sent.
     private mutating func push(
         _ number: Int64, _ priority: Priority = .immediate,
         to registration: RegistrationNumber = Samples.first,

@@ -5,14 +5,15 @@ import Testing
 @testable import PostriderRelay
 
 extension Device.Effect: CustomStringConvertible {
-    /// What is taken on and sent at once is two texts.
+    /// The texts of an effect; storing and sending in one effect counts as two.
     var texts: [String] {
         guard case .take(let queued, let delivery?) = self else { return [description] }
         let effects: [Self] = [.take(queued, delivery: nil), .send(queued, delivery: delivery)]
         return effects.map(\.description)
     }
 
-    /// `200 s1`, `410 s1`, `store r3`, `send 1 n7`, `settle r3`, `load r3`: streams, rows, deliveries, notifications.
+    /// The effect as text, such as `200 s1`, `410 s1`, `store r3`, `send 1 n7`, `settle r3` or `load r3`: s is a
+    /// stream, r a row, n a notification, and a bare number a delivery.
     public var description: String {
         switch self {
         case .answer(let receipt, .accepted): "200 s\(receipt.stream)"
@@ -29,7 +30,7 @@ extension Device.Effect: CustomStringConvertible {
         }
     }
 
-    /// What the trace is told by it.
+    /// The effect's record in the trace; nil if it has none.
     var note: String? {
         switch self {
         case .note, .noteAccepted: description
@@ -38,7 +39,7 @@ extension Device.Effect: CustomStringConvertible {
         }
     }
 
-    /// Whether it is for the trace only.
+    /// Whether the effect is for the trace only.
     var isNote: Bool {
         switch self {
         case .note, .noteAccepted: true
@@ -47,15 +48,15 @@ extension Device.Effect: CustomStringConvertible {
     }
 }
 
-/// A device, the rows that its home would draw, and the effects of each event as text. Push number n is answered on
-/// stream n and comes to row n.
+/// A device with the row numbers that its home would draw, and the effects of each event as text. Push number n has
+/// stream n and row n.
 struct DeviceRig {
     var device = Device(Samples.record)
     var tally = Tally()
     var now = Samples.now
     var rules = DeviceRules()
     private(set) var disk: [QueueRow: Notification] = [:]
-    /// What the trace was told, as text.
+    /// The records of the trace, as text.
     private(set) var notes: [String] = []
     private var row: Int64 = 0
 
@@ -79,7 +80,7 @@ struct DeviceRig {
         return effects.filter { !$0.isNote }.flatMap(\.texts)
     }
 
-    /// A push of the next number, which is its row and its stream.
+    /// Offers a push with the next number, which is also its row and its stream.
     mutating func offer(
         priority: Priority = .immediate, collapse: String? = nil, nowOrNever: Bool = false,
         lifetime: Int64 = 60_000, identity: UInt64? = nil, payload: String = "{}",
@@ -144,7 +145,7 @@ struct DeviceRig {
         }
     }
 
-    /// The disk answers a load; `missing` are not on it any more.
+    /// Answers a load from the disk; the rows in `missing` are no longer stored.
     mutating func load(_ rows: ClosedRange<Int64>, missing: Set<Int64> = []) -> [String] {
         let asked = rows.map { QueueRow($0) }
         let found = asked.filter { !missing.contains($0.value) }.compactMap { row in

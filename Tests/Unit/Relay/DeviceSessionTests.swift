@@ -156,7 +156,7 @@ struct DeviceSessionTests {
         try house.push(2)
         #expect(line.delivered == [1, 2])
         line.acknowledgeAll()
-        // It is asked for a sign of life, and gives one, for as long as it is there.
+        // The device gets a PING and answers it, as long as it is connected.
         for _ in 1...3 { try house.advance(byMilliseconds: 1800 * 1000) }
         line.session.leave(.replaced, "the device has a newer connection")
         try house.run()
@@ -183,7 +183,6 @@ struct DeviceSessionTests {
         }
     }
 
-    /// It may wait for as long as the disk takes for what an older connection has asked.
     @Test("whose notifications cannot be read is to come back in five seconds, and is sent them then")
     func unreadable() throws {
         let house = try DeviceHouse()
@@ -200,6 +199,7 @@ struct DeviceSessionTests {
         #expect(next.delivered == [1])
     }
 
+    /// The welcome waits until the disk has the change that an older connection has asked for.
     @Test("that has moved home and waits for its welcome has its time")
     func waitsAtHome() throws {
         let house = try DeviceHouse()
@@ -213,7 +213,7 @@ struct DeviceSessionTests {
         try house.advance(byMilliseconds: Limits.helloMilliseconds - 1)
         #expect(line.goodbye == nil)
         try house.advance(byMilliseconds: 1)
-        // The device has done its part: it is to come back.
+        // The device has done its part, and is asked to come back.
         #expect(line.goodbye?.reason == .overloaded && line.status == .resourceExhausted)
         try house.advance(byMilliseconds: 5_000)
         #expect(line.closed != nil && older.closed == nil)

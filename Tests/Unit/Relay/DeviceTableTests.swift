@@ -12,7 +12,8 @@ struct DeviceTableTests {
         var table = DeviceTable()
         var model: [DeviceIdentity: DeviceEntry] = [:]
         for turn in 0..<4000 {
-            // Few words, far apart, so that many name the same place and the last places overflow to the first.
+            // Few different words, far apart, so that many identities have the same place and the last places
+            // overflow to the first.
             let identity = DeviceIdentity(
                 high: UInt64.random(in: 0..<8, using: &random) * 1023,
                 low: UInt32.random(in: 0..<20, using: &random))

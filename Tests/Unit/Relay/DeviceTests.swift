@@ -178,7 +178,7 @@ struct DeviceTests {
         #expect(rig.committed(1) == ["200 s1", "200 s2"])
         #expect(rig.offer(identity: 7) == ["200 s3"])
         #expect(rig.offer(nowOrNever: true, identity: 7) == ["200 s4"])
-        // Now or never is another header, and so another push.
+        // Now or never is another value of a header, and so the push is not a repetition.
         #expect(rig.device.pendingCount == 1 && rig.tally.replaced == 2 && rig.tally.discarded == 1)
         #expect(rig.offer(identity: 7, to: Samples.second) == ["store r5"])
     }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("What a device tells the trace")
 struct DeviceTraceTests {
-    /// How a push comes to its end, and all that is told on the way.
+    /// The end of a push and all trace records before it.
     struct Ending: CustomTestStringConvertible {
         let testDescription: String
         let notes: [String]

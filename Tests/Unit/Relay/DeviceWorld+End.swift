@@ -3,9 +3,9 @@ import Testing
 
 @testable import PostriderRelay
 
-/// What must hold in the end.
+/// The conditions that must hold at the end.
 extension DeviceWorld {
-    /// Every receipt is answered, and every push that was answered 200 is accounted for.
+    /// Expects that every receipt has one answer and that no push with a 200 is lost.
     func check() {
         for (number, push) in pushes {
             guard let verdict = push.answers.first else {
@@ -19,7 +19,8 @@ extension DeviceWorld {
         }
     }
 
-    /// At the moment of a 200: the push, or what stands for it, is on the disk or with the device, or need not be.
+    /// Whether, at the moment of a 200, the push or its replacement is on the disk or with the device, or need not
+    /// be.
     func isKept(_ number: Int64) -> Bool {
         isSettledRightly(number) || stands(for: number) { $0.isStored }
     }
@@ -40,7 +41,7 @@ extension DeviceWorld {
         }
     }
 
-    /// Whether the push, a later one in its slot or (sent twice) the same one before it fulfils a condition.
+    /// Whether a condition holds for the push, for a later one in its slot, or for the earlier one that it repeats.
     private func stands(for number: Int64, _ condition: (Push) -> Bool) -> Bool {
         guard let push = pushes[number] else { return false }
         if condition(push) { return true }

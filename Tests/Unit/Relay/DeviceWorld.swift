@@ -5,10 +5,10 @@ import Testing
 
 @testable import PostriderRelay
 
-/// One device with a provider, a disk that commits late and sometimes fails, and an app, all played by a seed; and what
-/// an observer of both ends knows of every push.
+/// A simulation from a seed: one device with a provider, an app and a disk that commits late and sometimes fails. It
+/// records what both ends know of every push.
 struct DeviceWorld {
-    /// One push as its provider and the device see it.
+    /// One push, as its provider and the device see it.
     struct Push {
         let notification: Notification
         var answers: [PushResult] = []
@@ -30,7 +30,7 @@ struct DeviceWorld {
     private var tally = Tally()
     var now = Samples.now
     var registrations: [RegistrationRecord] = []
-    /// Pushes by number; the row of a push is its number.
+    /// The pushes by number, which is also the row.
     var pushes: [Int64: Push] = [:]
     private var lastRow: Int64 = 0
     var disk: [QueueRow: Notification] = [:]
@@ -38,7 +38,7 @@ struct DeviceWorld {
     private var inFlight: [UInt64: QueueRow] = [:]
     private var sends = 0
     private(set) var events = 0
-    /// The pushes that the trace takes for pending, by number.
+    /// The numbers of pushes whose end the trace has not been told.
     private var untold: Set<Int64> = []
 
     init(seed: UInt64) {
@@ -75,7 +75,7 @@ struct DeviceWorld {
         }
     }
 
-    /// Everything comes to an end: the disk is healthy, and the device connected until it has everything.
+    /// Ends the simulation: the disk works, and the device stays connected until it has everything.
     mutating func finish() {
         while !work.isEmpty { workOff(failing: false) }
         connect(by: .usual)
@@ -95,7 +95,7 @@ struct DeviceWorld {
         after { $0.connected(by: reception, now: now, &$1, &$2) }
     }
 
-    /// The device asks for what is held back, or says how it wants to be sent it.
+    /// The device asks for held-back notifications, or changes its reception.
     private mutating func askFor() {
         let now = now
         guard random.chance(1, in: 2) else { return after { $0.fetch(now: now, &$1, &$2) } }
@@ -144,7 +144,7 @@ struct DeviceWorld {
         }
     }
 
-    /// The ledger: a few letters at a time are one transaction.
+    /// The ledger commits a few commands as one transaction.
     private mutating func workOff(failing: Bool) {
         let batch = work.prefix(Int.random(in: 1...6, using: &random))
         work.removeFirst(batch.count)
@@ -154,7 +154,7 @@ struct DeviceWorld {
             case .store(let row): stored.append(row)
             case .settle(let row):
                 stored.removeAll { $0 == row }
-                // A failed transaction's settlements are owed to the next.
+                // The next transaction makes the settlements of a failed one.
                 if failing { work.insert(.settle(row), at: 0) } else { disk[row] = nil }
             case .load: break
             }
@@ -186,7 +186,7 @@ struct DeviceWorld {
         after { $0.apply(new, &$1, &$2) }
     }
 
-    /// The relay dies and starts again: what it had not committed is gone, and so are its providers' connections.
+    /// The relay is killed and restarts: uncommitted changes and the providers' connections are lost.
     private mutating func restart() {
         work = []
         inFlight = [:]
@@ -200,7 +200,7 @@ struct DeviceWorld {
             after { $0.apply(record, &$1, &$2) }
         }
         for (row, notification) in disk.sorted(by: { $0.key < $1.key }) {
-            // Its provider was not answered, and what replaced it was not stored.
+            // The provider of the replaced push has no answer, and the push that replaced it is not stored.
             if pushes[row.value] == nil {
                 pushes[row.value] = Push(notification: notification, isRestored: true)
             }
@@ -258,8 +258,8 @@ struct DeviceWorld {
         noteFirstSend(row.value)
     }
 
-    /// First sends keep the order of acceptance, for each app and priority. A push that was replaced and came back is
-    /// late by nature.
+    /// Checks that first sends follow the order of acceptance for each app and priority, except for a push that was
+    /// replaced and restored.
     private mutating func noteFirstSend(_ number: Int64) {
         guard let push = pushes[number], push.firstSend == nil else { return }
         sends += 1

@@ -4,7 +4,7 @@ import Testing
 @testable import PostriderRelay
 
 extension Device {
-    /// Whether no app has more than one notification that waits: not in the device's hands, and to be kept.
+    /// Whether each app has at most one stored notification that is not in delivery.
     var keepsLatestOnly: Bool {
         let waiting = queue.rows { $0.delivery == nil && $0.expiresAt != nil }
         let registrations = waiting.compactMap { queue[$0]?.registration }

@@ -1,9 +1,9 @@
 import PostriderRelay
 import Testing
 
-/// Runs each test of a suite twice: with protocol code of our own, and with nghttp2's.
+/// Runs each test of a suite twice: with the project's own protocol code, and with nghttp2's.
 struct EachProtocolCode: SuiteTrait, TestTrait, TestScoping {
-    /// What shards of tests are made with.
+    /// The protocol code for the shards of the current test.
     @TaskLocal static var current = ProtocolCode()
 
     var isRecursive: Bool { true }
@@ -17,6 +17,6 @@ struct EachProtocolCode: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == EachProtocolCode {
-    /// Whoever's code carries HTTP/2.
+    /// Runs each test with the project's own protocol code and with nghttp2's.
     static var eachProtocolCode: Self { EachProtocolCode() }
 }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("An enrolment")
 struct EnrolmentTests {
-    /// The bound of the device port holds before anybody has said who it is.
+    /// The limit of the device port applies before a peer has said who it is.
     @Test("that is longer than any message is refused before it ends, and not kept")
     func endless() throws {
         let house = try DeviceHouse()
@@ -137,7 +137,7 @@ struct RefusedEnrolmentTests {
         try house.advance(byMilliseconds: Limits.refusalMilliseconds)
         try slow.exchange()
         #expect(slow.status == .unauthenticated)
-        // A minute later it is as any other.
+        // A minute later, the address has no restriction.
         try house.advance(byMilliseconds: 60_000)
         #expect(try enrol(house, key: "wrong", from: Self.fleet).status == .unauthenticated)
     }
@@ -182,7 +182,7 @@ struct StrangerTests {
     }
 }
 
-/// A call of `Enroll`: a real session at each end of a connection.
+/// A call of `Enroll`, with a real session at each end of its connection.
 private final class EnrolmentCall: SessionHandler {
     private(set) var status: GRPCStatus?
     private(set) var httpStatus: String?
@@ -204,7 +204,7 @@ private final class EnrolmentCall: SessionHandler {
         stream = try client.openRequest(head)
     }
 
-    /// How the relay has closed the connection, if it has.
+    /// The reason for which the relay closed the connection; nil if it is open.
     var closed: CloseReason? { wire.closed }
 
     func say(_ bytes: [UInt8]) throws {

@@ -4,8 +4,8 @@ import Testing
 
 @Suite("The gathering of a commit")
 struct GroupCommitPolicyTests {
-    /// Providers with so many pushes under way that send each again a while after it was answered, and a disk
-    /// whose syncs take their time: how many pushes shared each commit. All times in microseconds.
+    /// Simulates a disk with slow syncs, and providers that keep a number of pushes under way: each is sent again
+    /// some time after its answer. All times are in microseconds.
     private struct Disk {
         var gather = GroupCommitPolicy()
         var now: UInt64 = 0
@@ -14,7 +14,7 @@ struct GroupCommitPolicyTests {
         let back: (Int) -> UInt64?
 
         init(underWay: Int, sync: UInt64, back: @escaping (Int) -> UInt64?) {
-            // They begin one after the other.
+            // The first pushes arrive one after the other.
             arrivals = (0..<underWay).map { UInt64($0) * 10 }
             self.sync = sync
             self.back = back
@@ -22,7 +22,7 @@ struct GroupCommitPolicyTests {
 
         private func present(at moment: UInt64) -> Int { arrivals.count { $0 <= moment } }
 
-        /// The next commit: how many share it, and how long it was waited for since something was there.
+        /// Makes the next commit. Returns how many pushes share it, and how long the first of them waited for more.
         mutating func commit() -> (count: Int, waited: UInt64)? {
             guard let first = arrivals.min() else { return nil }
             now = max(now, first)
@@ -72,7 +72,7 @@ struct GroupCommitPolicyTests {
 
     @Test("gives up, and tries seldom, where those who were answered stay away or take longer")
     func futile() {
-        // The one that came first is ahead of all others, who are not back yet when it has waited.
+        // The push with the longest wait precedes all others, which are not back yet.
         var disk = Disk(underWay: 64, sync: 500) { _ in 700 }
         let first = disk.commits(20).count { $0.waited > 0 }
         _ = disk.commits(300)

@@ -3,7 +3,7 @@ import PostriderTransport
 
 @testable import PostriderRelay
 
-/// A clock that is moved by hand.
+/// A clock that the test moves.
 final class HandClock: Scheduler {
     final class Timer: LoopTimer {
         let fire: () -> Void
@@ -23,7 +23,7 @@ final class HandClock: Scheduler {
         var isArmed: Bool { dueAt != nil }
     }
 
-    /// One that nobody holds any more never rings.
+    /// A timer that rings only while somebody else holds it.
     private struct Known {
         weak var timer: Timer?
     }

@@ -2,27 +2,27 @@ import PostriderNotifications
 
 @testable import PostriderRelay
 
-/// A ledger that does what it is asked to do when the test says so.
+/// A ledger that executes its commands when the test says so.
 final class HandLedger {
     private(set) var mail: [LedgerCommand] = []
     private var disk: [QueueRow: Notification] = [:]
-    /// Whether the disk fails to read.
+    /// Whether reads from the disk fail.
     var failsToRead = false
 
-    /// The loads that it was asked for and has not answered.
+    /// The number of requested loads without an answer.
     var loads: Int { mail.count { if case .load = $0 { true } else { false } } }
 
-    /// The channels that are to be removed.
+    /// The channels whose removal was requested.
     var removedChannels: [ChannelIdentity] {
         changes.compactMap { if case .removeChannel(let channel) = $0 { channel } else { nil } }
     }
 
-    /// The channels whose stored broadcast is to be removed.
+    /// The channels whose stored broadcast's removal was requested.
     var removedBroadcasts: [ChannelIdentity] {
         changes.compactMap { if case .removeBroadcast(let channel) = $0 { channel } else { nil } }
     }
 
-    /// What it was asked to change in the registry, and has not.
+    /// The requested changes of the registry that are not made yet.
     var changes: [RegistryChange] {
         mail.flatMap { letter -> [RegistryChange] in
             if case .apply(let changes, _, _) = letter { changes } else { [] }

@@ -4,7 +4,7 @@ import Testing
 @testable import PostriderRelay
 
 @Suite("The ledger's quiet time") struct IdleMaintenanceTests {
-    /// A store that has so much to prepare.
+    /// A store with a number of pieces to prepare.
     private final class Preparing: Store {
         var pieces: Int
         init(_ pieces: Int) { self.pieces = pieces }
@@ -37,7 +37,7 @@ import Testing
         #expect(store.pieces == 2)
         for _ in 0..<2 { clock.advance(byMilliseconds: IdleMaintenance.pause) }
         #expect(store.pieces == 0)
-        // The one that hears that nothing is left.
+        // This call learns that nothing is left.
         clock.advance(byMilliseconds: IdleMaintenance.pause)
         store.pieces = 1
         clock.advance(byMilliseconds: 10 * IdleMaintenance.pause)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The ledger")
 struct LedgerTests {
-    /// What was posted, as text.
+    /// The ledger's posts, as text.
     private final class Post {
         var lines: [String] = []
         var closed = 0
@@ -70,7 +70,7 @@ struct LedgerTests {
         #expect(post.lines.isEmpty && store.batches.isEmpty)
     }
 
-    /// A commit of these rows that takes a millisecond, at whose end some letters have come.
+    /// Makes a commit of these rows that takes a millisecond; at its end some commands have arrived.
     private func commit(_ rows: ClosedRange<Int64>, arrived: Int = 0) {
         store.isHeld = true
         ledger.receive(rows.map { stored($0) })
@@ -168,7 +168,7 @@ struct LedgerTests {
         post.now += FailureEpisodes.quiet
         ledger.receive([stored(41)])
         #expect(post.told.lines.last == end + "19 batches were not" && post.told.lines.count == 4)
-        // It is well for more than a while, and fails for other causes.
+        // Commits succeed for longer than the quiet time, and then fail for other reasons.
         post.now += FailureEpisodes.quiet
         for kind in [StoreError.Kind.full, .full, .inputOutput, .full, .inputOutput] {
             store.failure = StoreError(kind, "It is \(kind).")

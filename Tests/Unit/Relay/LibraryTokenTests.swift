@@ -5,13 +5,13 @@ import Testing
 
 @testable import PostriderRelay
 
-/// A provider token as one library makes it, or nearly so.
+/// A provider token as one library makes it, with small differences in some tests.
 struct LibraryToken: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let text: String
     let isAccepted: Bool
 
-    /// - Parameter signature: the third part, as it is sent.
+    /// - Parameter signature: the third part of the token, as it is sent.
     init(
         _ library: String, _ header: String, _ claims: String, isPadded: Bool = false, signature: String,
         isAccepted: Bool
@@ -25,8 +25,8 @@ struct LibraryToken: CustomTestStringConvertible, Sendable {
 
 @Suite("Provider tokens of real libraries")
 struct LibraryTokenTests {
-    /// Each library writes the members of the header and the claims in an order and spacing of its own, and `iat` as an
-    /// integer, a float or text. The signatures were made once, outside of this project, with the key below.
+    /// The libraries differ in the order and spacing of header and claims, and in `iat`, which is an integer, a float
+    /// or a string. The signatures were made once, outside of this project, with the key below.
     static let tokens = [
         LibraryToken(
             "Apple's recipe for the shell", #"{ "alg": "ES256", "kid": "KEY0000001" }"#,

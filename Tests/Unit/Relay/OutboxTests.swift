@@ -3,7 +3,7 @@ import Testing
 
 @testable import PostriderRelay
 
-/// A mailbox with so much room.
+/// A mailbox with room for a number of messages.
 private final class Box<ShardMessage> {
     var letters: [ShardMessage] = []
     var room: Int

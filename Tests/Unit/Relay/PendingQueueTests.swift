@@ -126,7 +126,7 @@ struct PendingQueueTests {
         #expect(expired(&queue, at: 100) == [4] && queue.count == 1)
     }
 
-    /// The same in the simplest way: an array that is searched.
+    /// The same queue in the simplest form: an array with a linear search.
     private struct Model {
         var rows: [(row: Int64, slot: Slot, delivery: UInt64?)] = []
 

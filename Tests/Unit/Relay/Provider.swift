@@ -5,7 +5,7 @@ import PostriderNotifications
 
 @testable import PostriderRelay
 
-/// A team with a key, as a provider has it, and a relay's idea of it.
+/// A team with its key, and a relay's access policy that knows it.
 struct Provider {
     static let shared = Provider()
 
@@ -14,7 +14,7 @@ struct Provider {
     let key = ES256.PrivateKey.generate()
     let otherKey = ES256.PrivateKey.generate()
     let now = Samples.now
-    /// Two teams; the second one owns the second key and the second topic.
+    /// An access policy with two teams; the second one owns the second key and the second topic.
     let authority: AccessPolicy
 
     private init() {
@@ -52,7 +52,7 @@ struct Provider {
         )
     }
 
-    /// A token from its two JSON parts as text.
+    /// Makes a token from its two JSON parts as text.
     func token(
         header: String = #"{"alg":"ES256","kid":"KEY0000001"}"#,
         claims: String? = nil,
@@ -65,7 +65,7 @@ struct Provider {
         return signed + "." + encode(Data(signature(of: signed, by: other, isDER: isDER)))
     }
 
-    /// A signature of this text by the team's key, or by another.
+    /// Signs this text with the team's key or with another key.
     func signature(
         of text: String = "", by other: ES256.PrivateKey? = nil, isDER: Bool
     ) -> [UInt8] {
@@ -80,7 +80,7 @@ struct Provider {
 
     static func padded(_ data: Data) -> String { data.base64EncodedString() }
 
-    /// ECDSA-Sig-Value (RFC 3279 section 2.2.3) from r‖s.
+    /// Returns the DER form of a signature (ECDSA-Sig-Value, RFC 3279 section 2.2.3) from r‖s.
     private static func der(_ raw: [UInt8]) -> [UInt8] {
         var body: [UInt8] = []
         for half in [raw[..<32], raw[32...]] {
@@ -91,7 +91,7 @@ struct Provider {
         return [0x30, UInt8(body.count)] + body
     }
 
-    /// A request like a provider's, before anything in it is wrong.
+    /// Makes the fields of a provider's valid request, with these changes.
     func fields(_ changes: [String: String?] = [:]) -> [(String, String)] {
         var fields: [(String, String?)] = [
             (":method", "POST"), (":path", "/3/device/" + Self.deviceToken), (":scheme", "https"),
@@ -118,7 +118,7 @@ struct Provider {
         return seal.seal(Samples.device, Samples.first).hex
     }()
 
-    /// What admission makes of a request.
+    /// Returns the result of the admission of a request.
     func admit(
         _ fields: [(String, String)], body: [UInt8] = Array("{}".utf8),
         environment: PostriderNotifications.Environment = .production,

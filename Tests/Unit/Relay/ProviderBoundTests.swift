@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The bounds of a provider's connection")
 struct ProviderBoundTests {
-    /// A request of some bytes is answered with a quarter of a mebibyte.
+    /// A request of a few bytes has an answer of a quarter of a mebibyte.
     @Test("a list of channels is kept for those who take it, and not for who asks for it again and again")
     func listings() throws {
         var settings = SessionSettings()
@@ -47,7 +47,7 @@ struct ProviderBoundTests {
             try rig.push(isKept: true), try rig.ask("GET", "/all-channels"), try rig.ask("POST", "/channels"),
         ]
         try rig.run()
-        // What is wrong with a request is said first.
+        // A fault of the request is reported before the limit.
         #expect(streams.map(rig.answers.status) == [429, 429, 400])
         #expect(rig.answers.all[streams[1]]?.body == #"{"reason":"TooManyRequests"}"#)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PostriderRelay
 
-/// Keys of every scope, and tokens of them.
+/// Keys of every scope, and their tokens.
 private struct Keys {
     static let key = ES256.PrivateKey.generate()
     static let records: [ProviderKeyRecord] = [
@@ -27,7 +27,7 @@ private struct Keys {
             environment: environment, topics: topics, relatedKey: related)
     }
 
-    /// A header with a token of this key. Tokens of another moment or number have other texts.
+    /// Makes a header with a token of this key. Another time or number gives another text.
     static func bearer(_ identifier: String, _ number: Int = 0, issuedAt minutes: Int64 = 0) -> String {
         let team = records.first { $0.identifier == identifier }?.team ?? "TEAM000001"
         let iat = Samples.now.milliseconds / 1000 + minutes * 60
@@ -47,7 +47,7 @@ struct ProviderCredentialsTests {
     @Test(
         "bind it to the first team, and to keys that belong to the first key (3.2)",
         arguments: [
-            // A team-scoped key, then another of the team: that is a change of the token, and too early.
+            // Two keys of one team: the second token is an update of the first, and comes too early.
             ("TEAM-A", "TEAM-B", .tooManyProviderTokenUpdates), ("TEAM-A", "OTHER", .invalidProviderToken),
             ("TEAM-A", "TOPIC-A", .unrelatedKeyIdentifierInToken),
             ("TOPIC-A", "TEAM-A", .unrelatedKeyIdentifierInToken),
@@ -99,7 +99,7 @@ struct ProviderCredentialsTests {
         let line = ProviderLine(Keys.authority)
         #expect(line.push(Keys.bearer("TEAM-A")) == nil)
         let old: Int64 = -120
-        // Each line has what is wrong with the lines after it as well, as far as that can be.
+        // Each token has the faults of all lines after it as well, where that is possible.
         #expect(line.push(nil) == .missingProviderToken)
         #expect(line.push(Keys.bearer("UNKNOWN", issuedAt: old)) == .invalidProviderToken)
         #expect(line.push(Keys.bearer("REVOKED", issuedAt: old)) == .forbidden)
@@ -139,7 +139,7 @@ struct ProviderCredentialsTests {
         let tokens = (0...2).map { Keys.bearer("TEAM-A", $0) }
         #expect(line.push(tokens[0]) == nil)
         #expect(line.push(tokens[1], at: Keys.after(minutes: 19)) == nil)
-        // An unchanged text is never an update, and does not put the next one off.
+        // An unchanged token is never an update, and does not postpone the next one.
         for minute in 19...37 { #expect(line.push(tokens[1], at: Keys.after(minutes: Int64(minute))) == nil) }
         #expect(line.push(tokens[0], at: Keys.after(minutes: 37)) == .tooManyProviderTokenUpdates)
         #expect(line.push(tokens[2], at: Keys.after(minutes: 37)) == .tooManyProviderTokenUpdates)
@@ -189,7 +189,7 @@ struct ProviderCredentialsTests {
         #expect(line.push(next, at: Keys.after(minutes: 7)) == .tooManyProviderTokenUpdates)
     }
 
-    /// What an operator can do to a key.
+    /// The operator's possible changes of a key.
     private static let changes:
         [(name: String, change: @Sendable (ProviderKeyRecord) -> ProviderKeyRecord?)] = [
             ("revoke it", { $0.revoked(at: Samples.now) }), ("remove it", { _ in nil }),

@@ -3,13 +3,13 @@ import PostriderNotifications
 
 @testable import PostriderRelay
 
-/// A connection of a provider, as far as it concerns who that is.
+/// The authentication of one provider connection.
 final class ProviderLine {
     private var credentials = ProviderCredentials()
     private let tokens = ProviderTokens()
     private let environment: PostriderNotifications.Environment
     var authority: AccessPolicy
-    /// What the last push that was authenticated may do.
+    /// The permission of the last push that was authenticated.
     private(set) var permission: ProviderGrant?
 
     init(
@@ -20,7 +20,7 @@ final class ProviderLine {
         self.environment = environment
     }
 
-    /// Shows a certificate in the handshake, and answers what is wrong with it.
+    /// Presents a certificate in the handshake. Returns the reason if it is refused.
     func show(_ certificate: ProviderCertificate?) -> Rejection? {
         do throws(Rejection) {
             try credentials.adopt(certificate, in: environment)
@@ -30,7 +30,7 @@ final class ProviderLine {
         }
     }
 
-    /// Makes a push with this header, and answers what is wrong with it.
+    /// Makes a push with this header. Returns the reason if it is refused.
     func push(_ authorization: String?, at now: Moment = Samples.now) -> Rejection? {
         let values = Array((authorization ?? "").utf8)
         do throws(Rejection) {

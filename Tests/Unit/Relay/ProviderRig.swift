@@ -6,13 +6,13 @@ import Testing
 
 @testable import PostriderRelay
 
-/// One shard with one provider's connection: a real session at each end, or frames byte by byte at the provider's. The
-/// ledger has made durable what the test says it has, and the time is what the test says it is.
+/// One shard with one provider connection: a real session at each end, or raw frames at the provider's end. The test
+/// controls the ledger and the time.
 final class ProviderRig {
     let clock = HandClock()
     let answers = Answers()
     private let logged = LoggedLines()
-    /// What the relay has sent, frame by frame.
+    /// The frames that the relay has sent.
     private(set) var frames: [WireFrame] = []
     private let shard: Shard
     private let wire: TestWire
@@ -59,10 +59,10 @@ final class ProviderRig {
         return seal.seal(Samples.device, development).hex
     }()
 
-    /// How the relay has closed the connection, if it has.
+    /// The reason for which the relay closed the connection; nil if it is open.
     var closed: CloseReason? { wire.closed }
 
-    /// What the log was told at level info or above when the connection was gone.
+    /// Ends the connection and returns its log lines of level info and above.
     func end() -> [Log.Line] {
         session.endpoint.closed(wire.closed ?? .peerClosed)
         return logged.all.filter { $0.level <= .info }
@@ -70,7 +70,7 @@ final class ProviderRig {
 
     // MARK: With a client's session
 
-    /// Pushes, by default now or never, so that the answer needs no ledger; answers the stream.
+    /// Sends a push and returns its stream. By default the push is now or never, so that its answer needs no ledger.
     @discardableResult
     func push(_ changes: [String: String?] = [:], isKept: Bool = false) throws -> Int32 {
         var changes = changes
@@ -86,7 +86,7 @@ final class ProviderRig {
         return try client.request(block, body: Array("{}".utf8))
     }
 
-    /// Asks for something about the channels of the first app.
+    /// Sends a request about the channels of the first app.
     func ask(_ method: String, _ path: String) throws -> Int32 {
         try client.request([
             ":method": method, ":scheme": "https", ":authority": "relay",
@@ -95,7 +95,7 @@ final class ProviderRig {
         ])
     }
 
-    /// The first app has so many channels.
+    /// Creates this many channels of the first app.
     func makeChannels(_ count: Int) {
         for number in 0..<count {
             shard.channels.registry.restore(
@@ -106,13 +106,13 @@ final class ProviderRig {
         }
     }
 
-    /// The ledger takes nothing any more, and its mailbox is full.
+    /// Fills the ledger's mailbox and stops the ledger.
     func stopLedger() {
         ledger.isStopped = true
         for number in 1...Limits.letters { shard.context.outbox.send(.settle(QueueRow(Int64(number)))) }
     }
 
-    /// Carries bytes to and fro until both ends are silent.
+    /// Transfers bytes in both directions until neither side has any to send.
     func run() throws {
         turn {}
         while client.wantsToSend || wire.isDirty {
@@ -124,7 +124,7 @@ final class ProviderRig {
         }
     }
 
-    /// The ledger has made everything durable that it was asked to.
+    /// Lets the ledger commit everything that it was asked to.
     func commit() {
         turn {
             var letters: [ShardMessage] = [.push(.stored(ledger.takeStored(), failure: nil))]
@@ -138,7 +138,7 @@ final class ProviderRig {
 
     // MARK: With bare frames
 
-    /// The provider says these bytes, and the relay answers with frames.
+    /// Sends these bytes as the provider and returns the relay's frames.
     @discardableResult
     func say(_ bytes: [UInt8]) -> [WireFrame] {
         let count = frames.count
@@ -150,7 +150,7 @@ final class ProviderRig {
     // MARK: One turn of the relay's loop
 
     private func hear(_ bytes: [UInt8]) {
-        // A connection that is being closed does not listen any more.
+        // A connection that is being closed ignores further bytes.
         guard wire.closed == nil else { return }
         turn { session.endpoint.received(bytes.span) }
     }
@@ -160,7 +160,7 @@ final class ProviderRig {
         shard.turnEnded()
     }
 
-    /// What the connection would send now.
+    /// Returns the bytes that the connection has to send.
     private func flush() -> [UInt8] {
         var bytes: [UInt8] = []
         while wire.isDirty {
@@ -172,7 +172,7 @@ final class ProviderRig {
     }
 }
 
-/// What the provider's end was told.
+/// Records the events at the provider's end.
 final class Answers: SessionHandler {
     struct Answer {
         var status = 0
@@ -204,7 +204,7 @@ final class Answers: SessionHandler {
     }
 }
 
-/// A wire that notes what it is asked for.
+/// A connection output that records the calls.
 final class TestWire: ConnectionOutput {
     let peer: Peer
     var isDirty = false
@@ -224,7 +224,7 @@ final class TestWire: ConnectionOutput {
     func abort(_ reason: CloseReason) { closed = reason }
 }
 
-/// Counts up where a relay draws at random.
+/// Returns increasing numbers where the relay draws random ones.
 final class Numbers: RandomSource {
     private var last: UInt64 = 0
 
@@ -236,7 +236,7 @@ final class Numbers: RandomSource {
     func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) } }
 }
 
-/// What the ledger was asked for.
+/// The commands that the ledger has got.
 private final class LedgerBox {
     var isStopped = false
     private var stored: [StoredRow] = []

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("A provider's connection")
 struct ProviderSessionTests {
-    /// Fields of a push that is answered at once, as a client that speaks in bare frames sends it.
+    /// The fields of a push that is answered at once, for clients that send raw frames.
     private static let fields = Provider.shared.fields(["host": "relay", "apns-expiration": "0"])
 
     @Test("begins with SETTINGS that say what Apple says")
@@ -109,7 +109,7 @@ struct ProviderSessionTests {
 
     // MARK: The end
 
-    /// What the relay's GOAWAYs say. The library of a client without a stream does not tell of the second.
+    /// The contents of the relay's GOAWAYs. If the client has no stream, nghttp2 does not report the second one.
     private func farewells(of rig: ProviderRig) -> [String] {
         rig.frames.filter { $0.kind == .goaway }.map { frame in
             let words = [0, 4].map { start in
@@ -119,7 +119,7 @@ struct ProviderSessionTests {
         }
     }
 
-    /// What both GOAWAYs of an end in good order say.
+    /// The contents of both GOAWAYs of an orderly end.
     private func farewells(_ lastStream: Int32, _ reason: String) -> [String] {
         [Int32.max, lastStream].map { #"\#($0) 0 {"reason":"\#(reason)"}"# }
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PostriderRelay
 
-/// A token that is refused, and why that should be.
+/// A token that must be refused, with the reason.
 struct BadToken: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let text: String
@@ -41,7 +41,7 @@ struct ProviderTokenTests {
         "are taken as they are sent: base64 of either kind, padded or not; raw and DER signatures (3.1)",
         arguments: [false, true], 0..<4)
     func encodings(_ isDER: Bool, _ encoding: Int) throws {
-        // The length of a DER signature differs from one to the next.
+        // The length of a DER signature varies.
         for _ in 0..<20 {
             let token = try verify(
                 Self.provider.token(isDER: isDER, encode: Self.writings[encoding]))
@@ -85,7 +85,7 @@ struct ProviderTokenTests {
         BadToken(claims, provider.token(claims: claims))
     }
 
-    /// A token whose signature is exchanged.
+    /// Makes a token with another signature.
     private static func signature(_ why: String, _ bytes: [UInt8]) -> BadToken {
         let parts = provider.token().split(separator: ".")
         return BadToken(why, parts[..<2].joined(separator: ".") + "." + Provider.base64URL(Data(bytes)))
@@ -107,7 +107,7 @@ struct ProviderTokenTests {
         header(#"{"alg":"ES256","kid":"KEY0000002"}"#), header(#"{"alg":"ES256","kid":""}"#),
         header(#"{"alg":"ES256","kid":"key0000001"}"#), header(#"{"alg":"ES256","kid":"KEY0000001\u0000"}"#),
         header(#"{"alg":"ES256","kid":" KEY0000001"}"#),
-        // The Kelvin sign: to Swift it is a K.
+        // The Kelvin sign: to Swift it equals a K.
         header("{\"alg\":\"ES256\",\"kid\":\"\u{212A}EY0000001\"}"),
         header(#"{"alg":"ES256","kid":"\#(String(repeating: "K", count: 65))"}"#),
         header(#"{"alg":"ES256","kid":"KEY0000001","jwk":{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}}"#),

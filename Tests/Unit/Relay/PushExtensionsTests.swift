@@ -36,7 +36,7 @@ import Testing
         let shown = ProviderCertificate(PeerCertificate(der: bytes, isVerified: true))
         #expect(shown.isVerified && shown.extensions == extensions)
         #expect(shown.userIdentifier == "com.example.app")
-        // Of a certificate that nobody trusts nothing is read.
+        // The extensions of an untrusted certificate are ignored.
         let strange = ProviderCertificate(PeerCertificate(der: bytes, isVerified: false))
         #expect(!strange.isVerified && strange.extensions == nil && strange.userIdentifier == nil)
     }
@@ -57,7 +57,7 @@ import Testing
         #expect(PushExtensions(certificate: text) == nil)
     }
 
-    /// A text "a", and the sequence of the label "app".
+    /// The text "a" and the sequence with the label "app", in DER.
     static let topic: [UInt8] = [12, 1, 0x61]
     static let label: [UInt8] = [0x30, 5, 12, 3, 0x61, 0x70, 0x70]
 
@@ -89,7 +89,7 @@ import Testing
     }
 }
 
-/// The bytes of the first certificate in a text.
+/// Returns the bytes of the first certificate in a PEM text.
 func der(ofPEM text: String) -> [UInt8]? {
     let lines = text.split(separator: "\n").drop { !$0.hasPrefix("-----BEGIN CERTIFICATE") }.dropFirst()
     return Data(base64Encoded: lines.prefix { !$0.hasPrefix("-----END") }.joined()).map(Array.init)

@@ -27,7 +27,7 @@ struct PushProgressTests {
         var progress = PushProgress()
         for what in path { progress.take(Control.TracedEvent(row: 1, at: 0, what: what)) }
         #expect(progress.stages == stages)
-        // A second telling says nothing new.
+        // Repeated events change nothing.
         for what in path { progress.take(Control.TracedEvent(row: 1, at: 0, what: what)) }
         #expect(progress.stages == stages)
     }

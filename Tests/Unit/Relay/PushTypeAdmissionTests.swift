@@ -3,7 +3,7 @@ import Testing
 
 @testable import PostriderRelay
 
-/// Push types, topics and priorities that belong together or do not (the contract's section 2.3).
+/// Valid and invalid combinations of push type, topic and priority (section 2.3 of the contract).
 @Suite("Admission by push type")
 struct PushTypeAdmissionTests {
     private static let strict: APNsCompatibility = {
@@ -12,7 +12,8 @@ struct PushTypeAdmissionTests {
         return fidelity
     }()
 
-    /// Typed from the contract and not from the code: type, suffix, the priorities that a strict relay takes.
+    /// Copied by hand from the contract, not from the code: type, suffix, and the priorities that a strict relay
+    /// accepts.
     private static let table: [(type: String, suffix: String, priorities: [String])] = [
         ("alert", "", ["1", "5", "10"]), ("background", "", ["5"]),
         ("voip", ".voip", ["1", "5", "10"]), ("complication", ".complication", ["1", "5", "10"]),
@@ -132,7 +133,7 @@ struct PushTypeAdmissionTests {
     func tokenLengths(_ digits: Int, _ syntax: Rejection?) throws {
         let provider = Provider.shared
         let fields = provider.fields([":path": "/3/device/" + String(repeating: "a", count: digits)])
-        // What is wrong with the token's syntax is told before the payload, what is wrong with the token after it.
+        // A syntax error of the token is reported before a fault of the payload, other faults of the token after it.
         #expect(rejection(try provider.admit(fields, body: [])) == syntax ?? .payloadEmpty)
         #expect(rejection(try provider.admit(fields)) == syntax ?? .badDeviceToken)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PostriderRelay
 
-/// One thing that is wrong with a request.
+/// One fault of a request.
 struct Fault: CustomTestStringConvertible, Sendable {
     let rejection: Rejection
     let changes: [String: String?]
@@ -49,7 +49,7 @@ struct PushValidatorTests {
         try provider.admit(provider.fields(changes), body: body).get()
     }
 
-    /// One for each check, in the contract's order of checks (section 4.4).
+    /// One fault for each check, in the contract's order of checks (section 4.4).
     private static let inOrder: [Fault] = [
         Fault(.methodNotAllowed, [":method": "GET"]),
         Fault(.badPath, [":path": "/3/devices/" + Provider.deviceToken]),
@@ -70,7 +70,7 @@ struct PushValidatorTests {
     func order() throws {
         for (place, first) in Self.inOrder.enumerated() {
             #expect(try verdict([first]) == first.rejection)
-            // Two faults in one field cannot be had; the first one's value then stands.
+            // One field cannot have two faults; it keeps the first.
             for second in Self.inOrder[(place + 1)...] {
                 #expect(
                     try verdict([first, second]) == first.rejection,

@@ -16,7 +16,7 @@ struct ReconnectThrottleTests {
         #expect(throttle.slot(now: 0) == nil)
         throttle.began(now: 0)
         let least = UInt32(Limits.slotMilliseconds.least)
-        // A fetch takes 10 ms as far as is known, so that with two places one ends every 5 ms.
+        // The throttle assumes that a fetch takes 10 ms, so that with two places one ends every 5 ms.
         #expect((0..<4).map { _ in throttle.slot(now: 0) } == [0, 5, 10, 15].map { least + $0 })
         #expect(throttle.deferred == 4)
         #expect(throttle.slot(now: 10 * Self.millisecond) == least + 10, "time goes by for all of them")
@@ -108,7 +108,7 @@ struct BalanceTests {
         if isCounted {
             house.shard.home.tally.accepted += 1
         } else {
-            // The counters balance, but what is pending is not there.
+            // The counters balance, but the pending push does not exist.
             house.shard.home.tally.pending += 1
             house.shard.home.tally.accepted += 1
         }

@@ -38,14 +38,14 @@ struct SamePushTests {
     mutating func resent() {
         _ = rig.offer(identity: 7, payload: "{\"n\":1}")
         _ = rig.offer(identity: 7, payload: "{\"n\":2}")
-        // 1 and 2 again, before they are stored.
+        // Repeats 1 and 2 before they are stored.
         #expect(rig.offer(identity: 7, payload: "{\"n\":2}") == [])
         #expect(rig.offer(identity: 7, payload: "{\"n\":1}") == [])
         #expect(rig.committed(1, 2) == ["200 s1", "200 s4", "200 s2", "200 s3"])
-        // Again, while they lie on the disk only.
+        // Repeats both while they are only on the disk.
         #expect(rig.offer(identity: 7, payload: "{\"n\":1}") == ["200 s5"])
         #expect(rig.offer(identity: 7, payload: "{\"n\":2}") == ["200 s6"])
-        // 2 again, when 1 has gone.
+        // Repeats both after 1 was delivered.
         _ = rig.connect()
         #expect(rig.load(1...2) == ["send 1 n7", "send 2 n7"])
         _ = rig.acknowledge(1)

@@ -3,7 +3,7 @@ import PostriderSeededRandom
 
 @testable import PostriderRelay
 
-/// Values that the tests share.
+/// Values for many tests.
 enum Samples {
     static let device = DeviceIdentity(high: 0x0102_0304_0506_0708, low: 0x090A_0B0C)
     static let secret = [UInt8](0x20..<0x40)
@@ -31,7 +31,7 @@ enum Samples {
             device: device, number: number, topic: topic, registeredAt: now, unregisteredAt: unregisteredAt)
     }
 
-    /// The notification of this number; the number is its identity.
+    /// Returns the notification of this number; the number is its identity.
     static func notification(
         _ number: UInt64,
         to registration: RegistrationNumber = first,
@@ -56,7 +56,7 @@ enum Samples {
         )
     }
 
-    /// What the disk has at this row: a notification of the same number.
+    /// Returns the stored entry of this row: a notification of the same number.
     static func entry(
         _ row: Int64, of device: DeviceIdentity = device,
         expiresAt: Moment = now.advanced(byMilliseconds: 60_000)
@@ -72,12 +72,12 @@ enum Samples {
 }
 
 extension SplitMix64 {
-    /// True `numerator` times out of `denominator`.
+    /// Returns true in `numerator` of `denominator` cases.
     mutating func chance(_ numerator: Int, in denominator: Int) -> Bool {
         Int.random(in: 0..<denominator, using: &self) < numerator
     }
 
-    /// One of these.
+    /// Returns one of these elements, at random.
     mutating func pick<Choices: Collection>(_ choices: Choices) -> Choices.Element {
         guard let choice = choices.randomElement(using: &self) else {
             preconditionFailure("there is something to choose from")

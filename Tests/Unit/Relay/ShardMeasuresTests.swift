@@ -140,7 +140,7 @@ struct LedgerMeasuresTests {
         let measures = LedgerMeasures()
         measures.ended(.failure(Self.full), of: Self.batch(1...1), began: 0, at: 10)
         #expect(measures.report.presentFailure(at: 10) == "The disk is full.")
-        // That a row can be removed says nothing.
+        // The success of a batch that only removes rows proves nothing, since a full disk allows that too.
         measures.ended(.success(()), of: QueueBatch(), began: 10, at: 11)
         #expect(measures.report.presentFailure(at: FailureEpisodes.quiet) != nil)
         #expect(measures.report.presentFailure(at: FailureEpisodes.quiet + 10) == nil)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PostriderRelay
 
-/// What goes from one shard to another may one day go to another process: whatever is in a message can be written down.
+/// One day a message between shards may go to another process, therefore everything in it must be a plain value.
 @Suite("A message between shards")
 struct ShardMessageTests {
     private static let notification = Samples.notification(1, collapse: "c")
@@ -115,7 +115,8 @@ struct ShardMessageTests {
         ]
         + controls.map { .control($0) } + [.lifecycle(.drain), .lifecycle(.stop)]
 
-    /// A new case does not compile here until it has a name, and then it needs a message in ``all``.
+    /// The name of a message. A new case does not compile before it has a name here, and then it needs a message in
+    /// ``all``.
     private static func name(_ message: ShardMessage) -> String {
         switch message {
         case .push(.deliver): "deliver"
@@ -145,7 +146,7 @@ struct ShardMessageTests {
         }
     }
 
-    /// What in a value is no plain value: closures, and objects but for the two kinds that never change.
+    /// Returns the paths of closures and objects in a value, apart from the two classes that never change.
     private static func references(in value: Any, at path: String) -> [String] {
         if value is Notification || value is Broadcast { return [] }
         let type = "\(type(of: value))"

@@ -1,20 +1,20 @@
 import PostriderNotifications
 import PostriderStorage
 
-/// A store that commits when it is told to, as an engine that pipelines does.
+/// A store that completes a commit when the test says so, like an engine that pipelines.
 final class SlowStore: Store {
     let disk = MemoryStore(disk: MemoryStore.Disk())
     var isHeld = false
     var held: [() -> Void] = []
     var failures = 0
-    /// As what these fail.
+    /// The error of the commits that fail.
     var failure = StoreError(.full, "No room.")
     var batches: [QueueBatch] = []
     var isClosed = false
     var cannotBeCopied = false
-    /// Changes in each transaction of the registry that was asked for.
+    /// The number of changes in each requested transaction of the registry.
     var transactions: [Int] = []
-    /// A change that cannot be made.
+    /// A change that the store refuses.
     var refused: RegistryChange?
 
     private final class Copy: StoreSnapshot {
@@ -56,7 +56,7 @@ final class SlowStore: Store {
 
     func close() { isClosed = true }
 
-    /// Lets the commit under way complete.
+    /// Completes the current commit.
     func complete() {
         let work = held
         held = []

@@ -73,12 +73,12 @@ struct StreamLimitTests {
             "host": "relay", "apns-expiration": "0", "authorization": "bearer x",
         ])
         let rig = try ProviderRig(fidelity: Self.ramp)
-        // None of these has proved who it is, so that the limit stays.
+        // None of these requests is authenticated, so the limit stays.
         let early = rig.say(
             WireFrame.opening + [1, 3, 5].flatMap { WireFrame.request($0, fields) })
         #expect(early.first?.streamLimit == 1)
         #expect(early.filter { $0.kind == .headers }.map(\.stream) == [1, 3, 5])
-        // Open at the same time, after the limit was acknowledged.
+        // These streams are open at the same time, after the limit was acknowledged.
         let heads = [7, 9, 11].map { Array(WireFrame.request($0, fields).dropLast(11)) }
         let bodies = [7, 9, 11].map { Array(WireFrame.request($0, fields).suffix(11)) }
         let late = rig.say(WireFrame.settingsAcknowledgement.bytes + (heads + bodies).flatMap { $0 })

@@ -1,7 +1,7 @@
 import PostriderNotifications
 import Synchronization
 
-/// What a log was told.
+/// Keeps the lines of a log.
 final class Told: Sendable {
     private let all = Mutex<[String]>([])
 

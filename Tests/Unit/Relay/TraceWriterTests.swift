@@ -139,7 +139,7 @@ struct TraceRecorderTests {
 struct TraceWriterTests {
     private final class Post {
         var answers: [UInt64: TraceAnswer] = [:]
-        /// The sentences of those that failed.
+        /// The sentences of the failed answers.
         var failures: [UInt64: String] {
             answers.compactMapValues { if case .failed(let sentence) = $0 { sentence } else { nil } }
         }

@@ -10,11 +10,11 @@ struct WireFrame {
     var payload: [UInt8] = []
 
     static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
-    /// What a client says first.
+    /// The first bytes of a client: the preface and SETTINGS.
     static let opening = preface + settings([:]).bytes
     static let settingsAcknowledgement = WireFrame(kind: .settings, flags: 1)
 
-    /// A SETTINGS frame with these values by identifier.
+    /// Makes a SETTINGS frame with these values by identifier.
     static func settings(_ values: [UInt16: UInt32]) -> WireFrame {
         let payload = values.sorted { $0.key < $1.key }.flatMap { identifier, value in
             big(UInt32(identifier), 2) + big(value, 4)
@@ -22,7 +22,7 @@ struct WireFrame {
         return WireFrame(kind: .settings, payload: payload)
     }
 
-    /// The frames of a request with its body, its fields written as literals (RFC 7541, section 6.2.2).
+    /// Makes the frames of a request with its body; its fields are literals (RFC 7541, section 6.2.2).
     static func request(
         _ stream: UInt32, _ fields: [(String, String)], body: [UInt8] = Array("{}".utf8)
     ) -> [UInt8] {
@@ -47,10 +47,10 @@ struct WireFrame {
         return values
     }
 
-    /// MAX_CONCURRENT_STREAMS, where this is a SETTINGS frame that tells it.
+    /// The value of MAX_CONCURRENT_STREAMS if this is a SETTINGS frame with one.
     var streamLimit: UInt32? { settings?[3] }
 
-    /// The frames of a run of bytes.
+    /// Returns the frames in these bytes.
     static func all(in bytes: [UInt8]) -> [WireFrame] {
         var rest = bytes[...]
         var frames: [WireFrame] = []
@@ -71,7 +71,7 @@ struct WireFrame {
         (0..<count).map { UInt8(truncatingIfNeeded: value >> UInt32(8 * (count - 1 - $0))) }
     }
 
-    /// A string without Huffman code (RFC 7541, sections 5.1 and 5.2).
+    /// Encodes a string without Huffman code (RFC 7541, sections 5.1 and 5.2).
     private static func literal(_ text: String) -> [UInt8] {
         var length = text.utf8.count
         guard length >= 127 else { return [UInt8(length)] + text.utf8 }

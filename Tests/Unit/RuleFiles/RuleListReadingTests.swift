@@ -4,7 +4,7 @@ import PostriderRules
 import PostriderYAML
 import Testing
 
-/// What rule files mean, and what is said about wrong ones.
+/// The meaning of rule files, and the messages about wrong ones.
 @Suite("A file of rules")
 struct RuleListReadingTests {
     private static let everything = """
@@ -124,7 +124,7 @@ struct RuleListReadingTests {
         #expect(list.rules.map(\.condition.ordinals) == [ordinals])
     }
 
-    /// A `match` or a `do` that is wrong, and what is said about it.
+    /// A wrong `match` or `do`, and its message.
     private static let wrong: [(String, String)] = [
         ("match: {topc: a}", "'rules[0].match.topc' is not a setting; did you mean 'topic'?"),
         (

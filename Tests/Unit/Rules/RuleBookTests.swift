@@ -2,7 +2,7 @@ import PostriderNotifications
 import PostriderRules
 import Testing
 
-/// What rules decide about pushes, case by case.
+/// The decisions of rules about pushes, case by case.
 @Suite("A book of rules")
 struct RuleBookTests {
     private static func push(
@@ -186,7 +186,7 @@ struct RuleBookTests {
         let some = Self.drawn(seed: 1, delay)
         #expect(some == Self.drawn(seed: 1, delay))
         #expect(some != Self.drawn(seed: 2, delay))
-        // Half of them, as far from it as happens once in a million times.
+        // About half of them; a correct rule leaves this range once in a million times.
         #expect((150...250).contains(some.count { $0 != nil }))
     }
 

@@ -4,12 +4,12 @@ import Testing
 
 @testable import PostriderSchedules
 
-/// A moment from its ISO 8601 form, in UTC.
+/// Returns the time of an ISO 8601 text in UTC.
 func utc(_ text: String) throws -> Moment {
     Moment(milliseconds: Int64(try Date(text, strategy: .iso8601).timeIntervalSince1970 * 1000))
 }
 
-/// A moment as ISO 8601 says it, in UTC; `never` for none.
+/// Returns the time as ISO 8601 in UTC; `never` for nil.
 func text(_ moment: Moment?) -> String {
     guard let moment else { return "never" }
     return Date(timeIntervalSince1970: Double(moment.milliseconds) / 1000).formatted(.iso8601)
@@ -17,7 +17,7 @@ func text(_ moment: Moment?) -> String {
 
 func zone(_ name: String) throws -> ZoneRules { try #require(ZoneDirectory().rules(named: name)) }
 
-/// What clock and calendar must say, where, and when that is after a moment, one moment after the other.
+/// A pattern in a time zone, and the times that must follow one another from a start.
 struct CalendarCase: CustomTestStringConvertible, Sendable {
     let name: String
     let moment: CalendarMoment

@@ -5,25 +5,25 @@ import Testing
 
 @testable import PostriderSchedules
 
-/// A moment at which the clocks of a zone are put forward or back.
+/// A time at which the clocks of a zone change.
 struct ClockChange: CustomTestStringConvertible, Sendable {
     let zone: String
     let at: String
-    /// Whether Foundation finds the times that are skipped here. It passes over the whole day where the clocks are not
-    /// put forward by one hour of one day.
+    /// Whether Foundation finds the times that are skipped at this change. It skips the whole day if the clocks do
+    /// not go forward by one hour within a day.
     var hasUsualGap = true
 
     var testDescription: String { "\(zone), \(at)" }
 }
 
-/// A pattern as Foundation says it.
+/// A pattern in Foundation's form.
 private struct Pattern {
     var moment = CalendarMoment()
 
-    /// A pattern around `near`: its units follow each other without a hole.
+    /// A random pattern around `near` whose units are contiguous.
     ///
-    /// Of a pattern with a hole, such as a day and a minute without an hour, Foundation finds one moment in each day,
-    /// where ours are all: what is not named is any.
+    /// For a pattern with a gap, such as a day and a minute without an hour, Foundation finds one time per day. Ours
+    /// matches all times, because a unit that is not named may have any value.
     init(_ random: inout SplitMix64, near: DateComponents, namesHours: Bool) {
         func pick<Value>(_ values: [Value]) -> Value { values[Int(random.next() % UInt64(values.count))] }
         let largest = pick(["second", "minute"] + (namesHours ? ["hour", "day", "weekday", "month"] : []))
@@ -47,8 +47,8 @@ private struct Pattern {
             second: moment.second, weekday: moment.weekday, weekdayOrdinal: moment.weekdayOrdinal)
     }
 
-    /// What Foundation finds, with the two rules of ours: a day that a month does not have is left out, and of a time
-    /// that is shown twice only the first counts where its hour is named.
+    /// Returns Foundation's next time with our two rules: a day that a month does not have is left out, and of a time
+    /// that occurs twice only the first counts if its hour is named.
     func next(after date: Date, in calendar: Calendar) -> Date? {
         var date = date
         while let found = calendar.nextDate(after: date, matching: components, matchingPolicy: .nextTime) {

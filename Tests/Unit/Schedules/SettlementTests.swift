@@ -41,7 +41,7 @@ struct TriggerTests {
     }
 }
 
-/// A trigger that was due, when it is looked at, and what comes of it.
+/// A trigger, the time at which it is looked at, and the result.
 struct SettlementCase: CustomTestStringConvertible, Sendable {
     let name: String
     let trigger: Trigger
@@ -61,7 +61,7 @@ struct SettlementTests {
     static let once = Trigger.calendar(CalendarMoment(hour: 9), repeats: false)
     static let hourly = Trigger.interval(milliseconds: 3_600_000, repeats: true)
 
-    /// With a day of lateness.
+    /// Cases with a permitted lateness of one day.
     static let cases: [SettlementCase] = [
         SettlementCase(
             name: "in time, once", trigger: once, due: "2026-01-01T09:00:00Z", now: "2026-01-01T09:00:00Z",

@@ -6,8 +6,8 @@ import Testing
 
 @Suite("The clocks of a time zone")
 struct ZoneRulesTests {
-    /// Zones of every kind: summer time in both halves of the year, none, half hours, a whole day skipped, names with
-    /// three words, and summer time that is the other way round (Europe/Dublin).
+    /// Zones of every kind: summer time in both halves of the year, no summer time, half hours, a skipped day, names
+    /// with three words, and negative summer time in winter (Europe/Dublin).
     static let names = [
         "Europe/Berlin", "Europe/Dublin", "America/New_York", "America/St_Johns", "America/Sao_Paulo",
         "America/Argentina/Buenos_Aires", "Asia/Kolkata", "Asia/Tehran", "Australia/Lord_Howe",
@@ -30,7 +30,7 @@ struct ZoneRulesTests {
     @Test("The rule at a file's end holds for as long as clocks are looked at")
     func farAhead() throws {
         let berlin = try #require(ZoneDirectory().rules(named: "Europe/Berlin"))
-        // 2199-01-15 and 2199-07-15.
+        // The times are 2199-01-15 and 2199-07-15.
         #expect(berlin.offset(at: 7_227_835_200) == 3600)
         #expect(berlin.offset(at: 7_243_473_600) == 7200)
     }
@@ -86,7 +86,7 @@ struct ZoneRulesTests {
 
     @Test("A rule for every year says when summer begins and ends")
     func posix() throws {
-        // The 2026-01-15, 2026-07-15, and the seconds around the change of 2026-03-29 in Berlin.
+        // The times are 2026-01-15, 2026-07-15, and the seconds around the change of 2026-03-29 in Berlin.
         let (winter, summer, change) = (1_768_478_400, 1_784_116_800, 1_774_746_000)
         let berlin = try #require(PosixZone("CET-1CEST,M3.5.0,M10.5.0/3"))
         #expect(
@@ -123,7 +123,7 @@ struct ZoneRulesTests {
     }
 }
 
-/// A folder that is removed with its last use.
+/// A folder that is removed with its last reference.
 private final class Folder {
     let path = FileManager.default.temporaryDirectory.appending(path: "postrider-zones-\(UUID())").path
 

@@ -56,7 +56,7 @@ struct HandlerManifestTests {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         for name in names where name.hasSuffix(".yaml") {
             let text = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
-            // The user of a kiosk is not one of this machine's.
+            // The user `kiosk` does not exist on this machine.
             let manifest = try AppManifests.read(
                 text.replacing("user: kiosk", with: "user: root"), name, by: 0)
             let program = URL(filePath: manifest.program).lastPathComponent
