@@ -72,7 +72,7 @@ struct AgentControlHandlerTests {
     func options() throws {
         let path = "/v1/authorizations/\(topic)"
         let some = #"{"isAllowed":true,"options":["alert","badge"]}"#
-        // Also before the app has come.
+        // This works even before the app has attached.
         #expect(order("PUT", path, some) == 200)
         let app = RecordedApp()
         rig.desk.center.attach(topic, for: app.stream)

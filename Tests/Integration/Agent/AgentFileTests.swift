@@ -4,7 +4,7 @@ import Testing
 
 @testable import PostriderAgent
 
-/// Databases that an earlier version of the agent wrote.
+/// Databases that earlier versions of the agent wrote.
 @Suite("The agent's database")
 struct AgentFileTests {
     private let scratch = Scratch()
@@ -48,8 +48,8 @@ struct AgentFileTests {
                 return true
             }
             #expect(found[4] == waiting.parcel.identity && found.count == round)
-            // What was handled has left nothing by which it could be told from another push with its `apns-id`: once
-            // it is handed over again.
+            // The old database has no fingerprint of a handled notification, so it cannot tell it from another push
+            // with the same `apns-id`: the notification is delivered once more.
             let outcome = try file.inbox.commit([waiting, handled], handled: [], now: now)
             #expect(outcome == Inbox.Outcome(stored: 2 - round, repeated: round))
         }

@@ -9,10 +9,10 @@ import Synchronization
 
 @testable import PostriderAgent
 
-/// An agent's desk and app socket on a thread of their own, with a recorded link to the relay: all of an agent but
-/// the relay's side. It can be killed at the worst moment, and comes back over what it left on the disk.
+/// An agent's desk and app socket on their own thread, with a recorded link in place of the relay's. It can be killed
+/// at any point and restarted with what it left on the disk.
 final class AgentHouse: Sendable {
-    /// What lives on the thread.
+    /// The objects that live on the thread.
     final class Rooms {
         let desk: AppRouter
         let door: AppServer
@@ -24,10 +24,10 @@ final class AgentHouse: Sendable {
         let runner: ProcessLauncher
         let line = RecordedLine()
         let loop: EventLoop
-        /// The time: it goes by when a test says so, and not while a busy machine lets the test wait.
+        /// The agent's time. It passes only when a test says so, and not while a busy machine delays the test.
         let clock = StandingClock()
         let alarm = RecordedAlarm()
-        /// Whether the end of the present turn, where things are made safe, still comes.
+        /// Whether the end of the current turn, which makes changes durable, still comes.
         var isAlive = true
 
         init(
@@ -70,7 +70,7 @@ final class AgentHouse: Sendable {
     private let mailbox: Mailbox<@Sendable (Rooms) -> Void>
     private let ended: AsyncStream<Void>
 
-    /// Starts over this state and socket.
+    /// Starts an agent with this state and socket.
     init(
         _ scratch: Scratch, aheadMilliseconds: Int64 = 0,
         answerToAll: PostriderCourier.AuthorizationStatus = .authorized, manifests: [AppManifest] = [],
@@ -110,7 +110,7 @@ final class AgentHouse: Sendable {
         }
     }
 
-    /// Does something on the thread and answers what it says.
+    /// Runs a closure on the thread and returns its result.
     func on<Value: Sendable>(_ body: @escaping @Sendable (Rooms) -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             let isPosted = mailbox.post { rooms in continuation.resume(returning: body(rooms)) }
@@ -118,10 +118,10 @@ final class AgentHouse: Sendable {
         }
     }
 
-    /// A notification comes down the link.
+    /// Delivers a notification over the link.
     func deliver(_ deliver: Deliver) async { await on { $0.desk.delivered(deliver) } }
 
-    /// So many seconds go by at once, and the alarm rings if it should.
+    /// Advances the time by this many seconds, and fires the alarm if it is due.
     func pass(seconds: Int64) async {
         await on { rooms in
             rooms.clock.pass(milliseconds: seconds * 1000)
@@ -132,25 +132,25 @@ final class AgentHouse: Sendable {
         }
     }
 
-    /// Cuts every connection and ends the thread, without another word to the disk.
+    /// Cuts every connection and ends the thread without a further write to the disk.
     func kill() async {
         _ = mailbox.post { rooms in rooms.kill() }
         await hasEnded()
     }
 
-    /// Returns when the thread is over.
+    /// Returns when the thread has ended.
     func hasEnded() async { for await _ in ended {} }
 }
 
 extension AgentHouse.Rooms {
-    /// The rest of this turn does not happen, and none follows.
+    /// Skips the rest of this turn and all further turns.
     func kill() {
         isAlive = false
         loop.stop()
     }
 }
 
-/// Things that happen on other threads, in order, to be waited for.
+/// An ordered record of events on other threads, for which a test can wait.
 final class Journal<Event: Sendable>: Sendable {
     private struct Book {
         var events: [Event] = []
@@ -159,7 +159,7 @@ final class Journal<Event: Sendable>: Sendable {
 
     private let book = Mutex(Book())
 
-    /// Writes down what has happened.
+    /// Adds an event.
     func note(_ event: Event) {
         let (ready, events) = book.withLock { book in
             book.events.append(event)
@@ -170,10 +170,10 @@ final class Journal<Event: Sendable>: Sendable {
         for waiting in ready { waiting.continuation.resume(returning: events) }
     }
 
-    /// What has happened so far.
+    /// The events so far.
     var events: [Event] { book.withLock { $0.events } }
 
-    /// What has happened when so many things have.
+    /// Waits for this number of events and returns them.
     func first(_ count: Int) async -> [Event] {
         await withCheckedContinuation { continuation in
             let events = book.withLock { book in
@@ -187,7 +187,7 @@ final class Journal<Event: Sendable>: Sendable {
 }
 
 extension Application {
-    /// Stops, and waits for it.
+    /// Stops the agent and waits for its end.
     func end() async {
         stop()
         await untilEnd()

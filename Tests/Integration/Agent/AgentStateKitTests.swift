@@ -36,7 +36,7 @@ struct MissingAgentTests {
         #expect(application.agentConnection == .connected)
         #expect(await news.first(2).last == .some(nil))
         await house.kill()
-        // The agent has ended: that is news, and a line when it cannot be reached again.
+        // The end of the agent is reported, and a line says that it cannot be reached any more.
         #expect(await lines.first(2).last?.contains("cannot be reached") == true)
         await application.end()
         #expect(application.agentConnection == .none)
@@ -108,7 +108,7 @@ struct DeviceStateKitTests {
         #expect(application.timeZone?.identifier == "Europe/Berlin")
         #expect(application.authorizationStatus == .notDetermined)
 
-        // The next agent has no keyboard, and is connected a little later.
+        // The next agent has no keyboard, and the app connects to it a little later.
         await house.kill()
         while application.relayLink != nil { await Task.yield() }
         house = try AgentHouse(scratch)

@@ -80,7 +80,7 @@ struct AgentTests {
         #expect(await journal.first(5).map { $0["number"]?.integer } == [1, 2, 3, 4, 5])
         #expect(application.deviceToken == token)
         await application.end()
-        // No app is there: the agent keeps what comes.
+        // No app is attached: the agent stores what comes.
         #expect(try house.push(#"{"number":6}"#, to: token) == 200)
         let (next, nextObservation) = self.application(journal)
         #expect(try await next.registerForRemoteNotifications() == token)
@@ -140,7 +140,7 @@ struct AgentTests {
         await house.relay.stop()
     }
 
-    /// What the agent says, and a log that writes it down.
+    /// Makes a log whose lines are recorded.
     private func makeLog() -> (lines: Journal<String>, log: Log) {
         let lines = Journal<String>()
         return (lines, Log { _, line in lines.note(line) })
@@ -164,7 +164,7 @@ struct AgentTests {
         await house.relay.stop()
     }
 
-    /// A local notification is scheduled and handed over.
+    /// Schedules a local notification and expects its delivery.
     private func expectLocalNotification() async throws {
         let application = Application(
             topic: RelayHouse.topic, socketPath: scratch.socket, dispatcher: dispatcher)
@@ -189,7 +189,7 @@ struct AgentTests {
         let token = try await application.registerForRemoteNotifications()
         await agent.stop()
         await house.relay.stop()
-        // The same relay without this device.
+        // The same relay, but it does not know this device.
         let other = try await RelayHouse()
         let (lines, log) = makeLog()
         configuration = try other.agentConfiguration(scratch)

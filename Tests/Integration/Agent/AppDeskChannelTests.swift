@@ -110,7 +110,8 @@ struct AppDeskChannelTests {
         #expect(stranger.told.count == 2 && rig.line.subscriptions.isEmpty)
     }
 
-    /// Has an app subscribe to channels of its own until it is refused one; answers how many it has, and why no more.
+    /// Subscribes to new channels until the desk refuses one. Returns the number of subscriptions and the reason of
+    /// the refusal.
     private func fill(_ topic: String, for app: RecordedApp) -> (count: Int, reason: String) {
         let before = app.told.count
         for number in 0...UInt64(Limits.subscriptionsPerDevice) {

@@ -93,7 +93,7 @@ struct AppDeskRegistrationTests {
         rig.desk.registered(Registered(topic: topic, deviceToken: .sample(1)))
         rig.desk.register(topic, in: .development, for: app.stream)
         #expect(rig.ground.state.apps.wanted == [topic: .development])
-        // The relay had not heard of it yet.
+        // The relay does not know about the change yet.
         rig.desk.welcomed([Registered(topic: topic, deviceToken: .sample(1))])
         let development = Registered(topic: topic, deviceToken: .sample(2), environment: .development)
         rig.desk.registered(development)

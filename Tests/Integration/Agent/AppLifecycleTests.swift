@@ -15,7 +15,7 @@ struct AppLifecycleTests {
 
     private var processes: [RecordedLauncher.Process] { rig.launcher.processes }
 
-    /// The app is known, and does not run.
+    /// Makes the app known and lets it leave.
     private func absent() {
         let app = rig.attached()
         rig.desk.left(app.stream)

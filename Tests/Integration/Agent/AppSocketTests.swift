@@ -46,7 +46,7 @@ struct AppSocketTests {
         other.call(3, on: stream, topic: "com.example.other")
         try rig.turn(times: 6)
         #expect(other.answers[stream] == [1, 2, 3])
-        // Nor does one connection of a user wait until another has had all.
+        // And no connection of a user waits until another one has got all its answers.
         let served = zip(rig.apps, streams).count { app, stream in app.answers[stream]?.isEmpty == false }
         #expect(served >= 3)
     }
@@ -111,7 +111,7 @@ struct AppSocketTests {
         try rig.turn(times: 10)
         for stream in streams { app.client.send(stream, rest.span) }
         try rig.turn(times: 2)
-        // Nothing was under way.
+        // No call was interrupted.
         #expect(app.statuses.count == streams.count)
     }
 
@@ -156,7 +156,7 @@ struct GoneAppTests {
         #expect(rig.rig.line.subscriptions.count == 1)
         #expect(rig.rig.desk.attachments.isEmpty)
         #expect(!rig.door.hasCalls)
-        // The first was handled; the second was never handed over, and has not failed.
+        // The first notification was handled. The second was never delivered, so it has not failed.
         let record = try #require(rig.rig.ground.state.apps[RecordedApp.topic])
         #expect(Array(try rig.rig.ground.state.inbox.attempts(of: record.number).values) == [0])
     }
@@ -226,7 +226,7 @@ struct GoneAppTests {
         try rig.turn(times: 10)
         #expect(rig.rig.line.subscriptions.count == 1)
         #expect(rig.rig.desk.attachments.isEmpty)
-        // The connection goes on.
+        // The connection stays open.
         let next = try app.attach()
         app.call(2000, on: next)
         try rig.turn(times: 300)
@@ -253,7 +253,7 @@ struct GoneAppTests {
 }
 
 extension Subscribe {
-    /// To a channel of the usual topic.
+    /// A subscription to a channel of the usual topic.
     fileprivate static let sample = Subscribe(
         topic: RecordedApp.topic, channel: ChannelIdentity(high: 1, low: 2))
 }

@@ -15,7 +15,7 @@ struct AppSupervisorTests {
     private static let farewell = Action.arm(milliseconds: Limits.farewellMilliseconds)
     private static let first: [Action] = [.disarm, .tell(.didFinishLaunching)]
 
-    /// What happens, and what is to be done about it, in order.
+    /// Events of an app's process, each with the expected actions.
     private struct Life: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var manifest = AppManifest.sample()
@@ -125,7 +125,7 @@ struct AppSupervisorTests {
     @Test("tells a crash loop from exits that come of work, and says so once")
     func crashLoop() {
         var supervisor = AppSupervisor(.sample())
-        /// One life without having handled anything, at this time.
+        /// Starts and ends one process that handled nothing, at this time.
         func die(at now: Int) -> [Action] {
             _ = supervisor.handle(.needed, now: now, random: 0)
             if supervisor.state == .resting { _ = supervisor.handle(.timeIsUp, now: now, random: 0) }
@@ -145,7 +145,7 @@ struct AppSupervisorTests {
         #expect(loop.count == 3 && supervisor.isCrashLooping)
         #expect(loop.last == .arm(milliseconds: Limits.crashLoopPauseMilliseconds * 5 / 4 - 1))
         #expect(die(at: 11).count == 2)
-        // Whoever wants to use it need not wait.
+        // A user who activates the app does not wait for the pause.
         #expect(supervisor.handle(.activate, now: 12, random: 0) == [.disarm, .start])
         #expect(!supervisor.isCrashLooping)
     }

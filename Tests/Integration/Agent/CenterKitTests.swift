@@ -18,7 +18,7 @@ struct CenterKitTests {
         return application
     }
 
-    /// An agent where apps are allowed to notify.
+    /// Starts an agent that allows its apps to notify.
     private func house(
         aheadSeconds: Int64 = 0, onHandled: @escaping @Sendable (AgentHouse.Rooms) -> Void = { _ in }
     ) throws -> AgentHouse {

@@ -5,13 +5,13 @@ import PostriderSchedules
 
 @testable import PostriderAgent
 
-/// An alarm clock that writes down what it is set to.
+/// An alarm clock that records the times that it is set to.
 final class RecordedAlarm: AlarmClock {
     var moment: Moment?
     func set(_ moment: Moment?) { self.moment = moment }
 }
 
-/// A desk whose time stands still until it is moved, with an app that may notify.
+/// A desk whose time the test moves, with an app that may notify.
 final class CenterRig {
     static let topic = RecordedApp.topic
 
@@ -35,7 +35,7 @@ final class CenterRig {
         set { rig.clock.wallMilliseconds = newValue.milliseconds }
     }
 
-    /// The desk as an agent has it after its start, with an app attached.
+    /// Prepares the desk as an agent does at its start, and attaches an app.
     private func attend() {
         center.alarm = alarm
         center.zone = { [unowned self] in ZoneDirectory().rules(named: zone) ?? .gmt }
@@ -48,8 +48,8 @@ final class CenterRig {
 
     func endTurn() { rig.desk.endTurn() }
 
-    /// The agent is killed, comes back at this moment, and so does the app.
-    /// - Parameter reading: what the clocks of the device show then; nil: nobody knows.
+    /// Kills the agent and starts it at this time, with the app.
+    /// - Parameter reading: what the device's clocks show at the start; nil: unknown.
     func restart(at moment: Moment? = nil, reading: ClockReading? = nil) throws {
         try rig.kill()
         self.reading = reading
@@ -57,7 +57,7 @@ final class CenterRig {
         attend()
     }
 
-    /// Time passes, and the alarm rings whenever it should.
+    /// Advances the time to `end`, and fires the alarm whenever it is due.
     func pass(until end: Moment) {
         while let moment = alarm.moment, moment <= end {
             now = max(now, moment)
@@ -67,7 +67,7 @@ final class CenterRig {
         now = end
     }
 
-    /// The clock is set, and the kernel says so.
+    /// Sets the clock and reports that, as the kernel does.
     func setClock(to moment: Moment) {
         let shift = moment.milliseconds - now.milliseconds
         now = moment
@@ -75,13 +75,13 @@ final class CenterRig {
         endTurn()
     }
 
-    /// The device is taken to another zone.
+    /// Changes the time zone of the device.
     func move(to zone: String) {
         self.zone = zone
         center.clockChanged(byMilliseconds: 0)
     }
 
-    /// What the app is answered.
+    /// Sends a request of the app and returns the answer.
     func ask(_ order: CenterOrder, of topic: String = topic, by app: RecordedApp? = nil)
         -> [CenterAnswer.Content]
     {
@@ -98,7 +98,7 @@ final class CenterRig {
         ask(.add(.sample(identifier, trigger, title: title))).last
     }
 
-    /// What a list holds: identifier and title of each.
+    /// Identifier and title of each notification in a list.
     func list(_ kind: NoticeKind) -> [String] {
         ask(.list(kind)).compactMap { content in
             guard case .item(let notice) = content else { return nil }
@@ -106,7 +106,7 @@ final class CenterRig {
         }
     }
 
-    /// What was handed over to the present app: identifier and title of each firing.
+    /// Identifier and title of each local notification that was delivered to the attached app.
     var fired: [String] { firings.map { $0.notice.request.identifier + $0.notice.request.content.title } }
 
     var firings: [Fired] {
@@ -123,10 +123,10 @@ extension LocalRequest {
 }
 
 extension Moment {
-    /// So many seconds later.
+    /// Returns the time this many seconds later.
     func after(_ seconds: Int64) -> Moment { advanced(byMilliseconds: seconds * 1000) }
 
-    /// A moment from its ISO 8601 form in UTC; the epoch where it is none.
+    /// Returns the time of an ISO 8601 text in UTC; the epoch if the text is invalid.
     static func utc(_ text: String) -> Moment {
         let date = (try? Date(text, strategy: .iso8601)) ?? Date(timeIntervalSince1970: 0)
         return Moment(milliseconds: Int64(date.timeIntervalSince1970 * 1000))

@@ -8,7 +8,7 @@ import Testing
 struct ClockJudgeTests {
     private let rig: CenterRig
     private static let day: Int64 = 86_400
-    /// What the clock shows where it is right.
+    /// The correct time.
     private let right = Moment.utc("2026-06-01T06:30:00Z")
     private var wrong: Moment { right.after(-60 * Self.day) }
 
@@ -18,7 +18,7 @@ struct ClockJudgeTests {
         .interval(milliseconds: days * Self.day * 1000, repeats: false)
     }
 
-    /// The agent starts, on a machine of this start, whose wall clock is this far ahead of its time since then.
+    /// Starts the agent in this boot of a machine. Its wall clock is this far ahead of the time since that boot.
     private func start(boot: String, offset: Int64, at moment: Moment) throws {
         try rig.restart(
             at: moment, reading: ClockReading(bootIdentifier: boot, offsetMilliseconds: offset * 1000))
@@ -30,7 +30,7 @@ struct ClockJudgeTests {
     func sameBoot() throws {
         try start(boot: "a", offset: 1000, at: wrong)
         #expect(rig.add("tea", interval(20)) == .done)
-        // An hour later, by the time since the machine's start.
+        // One hour later, by the time since boot.
         try start(boot: "a", offset: 1000 + 60 * Self.day, at: right.after(3600))
         #expect(rig.list(.missed).isEmpty && rig.list(.pending) == ["tea"] && rig.fired.isEmpty)
         #expect(rig.alarm.moment == right.after(20 * Self.day))

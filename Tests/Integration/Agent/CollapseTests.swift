@@ -11,7 +11,7 @@ struct CollapseTests {
 
     init() throws { rig = try DeskRig() }
 
-    /// The app is known, and does not run.
+    /// Makes the app known and lets it leave.
     private func absent() {
         rig.desk.left(rig.attached().stream)
         rig.desk.endTurn()
@@ -38,7 +38,7 @@ struct CollapseTests {
         push(4)
         push(5, collapse: "other")
         push(6, 7, collapse: nil)
-        // A copy of an older one is known, and takes no place.
+        // A copy of an older notification is recognised, and replaces nothing.
         push(3)
         #expect(rig.attached().identities == [4, 5, 6, 7])
     }
@@ -52,7 +52,7 @@ struct CollapseTests {
         rig.desk.registered(Registered(topic: topic, deviceToken: .sample(1)))
         push(1)
         push(2, topic: "com.example.two")
-        // The registration ends, and there is a new one.
+        // The registration ends, and a new one follows.
         rig.desk.unregistered(topic)
         rig.desk.registered(Registered(topic: topic, deviceToken: .sample(2)))
         push(3)
@@ -102,7 +102,7 @@ struct CollapseTests {
         #expect(try dead().values.sorted() == [1, 2])
         push(3)
         #expect(try dead().values.sorted() == [2])
-        // One that is tried again gives way like any other.
+        // A dead letter that is retried can be replaced like any other notification.
         let row = try #require(try dead().keys.first)
         rig.desk.left(app.stream)
         #expect(try rig.desk.retryDeadLetter(row))
@@ -133,7 +133,7 @@ struct CollapseTests {
         #expect(rig.add("once", .interval(milliseconds: 60_000, repeats: false)) == .done)
         rig.rig.desk.register(topic, for: rig.app.stream)
         rig.rig.desk.left(rig.app.stream)
-        // A push of the same name is another thing to its code.
+        // The code of an app sees two pushes of one collapse identifier as different notifications.
         rig.rig.arrive(1, collapse: "tick")
         rig.pass(until: start.after(86_400))
         try rig.restart()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PostriderAgent
 
-/// What an application of the kit confirms to a real agent, and when.
+/// Which notifications an application of the kit confirms to a real agent, and when.
 @Suite("A notification is confirmed when the app has handled it", .timeLimit(.minutes(10)))
 struct ConfirmationKitTests {
     private let stage: KitStage
@@ -36,7 +36,7 @@ struct ConfirmationKitTests {
         try await stage.roundTrip(first)
         #expect(await stage.waiting() == [2, 3, 4, 5])
 
-        // The next process of the app, while the first one still stands there.
+        // The next process of the app comes while the first one is still attached.
         let next = NotificationDispatcher()
         let (again, second) = (Journal<String>(), stage.application(next))
         let observation = next.addObserver(of: RemoteNotificationDidArrive.self) { again.note($0.text) }
@@ -95,7 +95,7 @@ struct ConfirmationKitTests {
             if push.text == "2" { break }
         }
         #expect(texts == ["1", "2"])
-        // Nobody observes them now, those included that arrive after the loop.
+        // Nobody observes the notifications now, nor those that arrive after the loop.
         while await stage.failures() < 3 { await Task.yield() }
         #expect(await stage.waiting() == [2, 3, 4])
 

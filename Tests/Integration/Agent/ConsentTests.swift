@@ -4,13 +4,13 @@ import Testing
 
 @testable import PostriderAgent
 
-/// A desktop that writes down what it is asked to show.
+/// A desktop that records the prompts that it is asked to show.
 private final class RecordedScreen: PromptScreen {
     var user: UInt32? = 1000
     var capabilities: Set<String> = ["actions", "body-markup"]
     private(set) var shown: [DesktopNotification] = []
     private(set) var closed: [UInt32] = []
-    /// Answers what is asked last, with the number of a notification.
+    /// Answers the latest prompt with the number of a notification.
     var answer: ((UInt32?) -> Void)?
 
     func show(
@@ -40,7 +40,7 @@ struct ConsentTests {
         rig.desk.center.attach(topic, for: app.stream)
         #expect(app.told.last == .authorization(Authorization(topic: topic, status: status)))
         #expect(rig.ground.state.consents.decided.isEmpty)
-        // What is said later counts, and what was forgotten is not known any more.
+        // A later decision counts, and a forgotten one has no effect.
         #expect(try rig.desk.center.decide(.denied, about: topic))
         try rig.kill()
         let next = RecordedApp()
@@ -59,7 +59,7 @@ struct ConsentTests {
             rig.ground.state.apps[topic].flatMap { rig.ground.state.centers[$0.number]?.options }
         }
         #expect(options(topic) == [.alert, .badge])
-        // And by a manifest, unless the owner has said something.
+        // A manifest can decide too, unless the owner has decided.
         var manifest = AppManifest.sample("com.example.two")
         manifest.notifications = .authorized
         manifest.notificationOptions = .badge
@@ -82,7 +82,7 @@ struct ConsentTests {
         rig.desk.delivered(.sample(1, identity: 1, payload: #"{"aps":{"alert":"b"}}"#))
         rig.desk.endTurn()
         #expect(presenter.alerts.count == 1)
-        // So is what the owner says of one that has never asked.
+        // The owner's decision about an app that has never asked counts too.
         let other = RecordedApp()
         rig.desk.register("com.example.two", for: other.stream)
         #expect(try rig.desk.center.decide(.authorized, about: "com.example.two"))
@@ -114,7 +114,7 @@ struct ConsentTests {
         #expect(rig.ground.state.apps["com.example.two"].map { rig.desk.center.status(of: $0) } == .denied)
     }
 
-    /// A question to the user, from the app's request on.
+    /// A prompt for an app's request.
     private final class Question {
         let rig: CenterRig
         let screen = RecordedScreen()
@@ -131,14 +131,14 @@ struct ConsentTests {
                 name: { _ in "<b>Tea</b>" })
         }
 
-        /// The app asks; the answers so far are returned.
+        /// Sends the app's request, and returns the answers so far.
         func ask() -> [CenterAnswer.Content] {
             let answers = rig.ask(.requestAuthorization(options: 7))
             if answers.isEmpty { desk.ask(about: CenterRig.topic, of: 1000) }
             return answers
         }
 
-        /// What the app was answered, in order.
+        /// The statuses that the app got, in order.
         var statuses: [AuthorizationStatus] {
             rig.app.told.compactMap { message in
                 guard case .answer(let answer) = message, case .authorization(let status) = answer.content
@@ -183,7 +183,7 @@ struct ConsentTests {
         #expect(shown.actions == ["allow", "Allow", "deny", "Deny"] && shown.timeout == 0)
         #expect(shown.body.contains(topic) && shown.summary.contains("<b>Tea</b>"))
         question.screen.answer?(7)
-        // Somebody else's notification, and one more request.
+        // The answer to somebody else's notification, and another request of the app.
         #expect(!question.desk.heard(.chosen(number: 8, key: "allow")))
         #expect(question.ask().isEmpty && question.screen.shown.count == 1)
         #expect(question.desk.heard(.chosen(number: 7, key: key)))
@@ -208,7 +208,7 @@ struct ConsentTests {
             }
             #expect(told.count == 1)
         }
-        // From then on the app is answered at once, and does not wait for ever.
+        // From then on the app gets an answer at once, and does not wait forever.
         let answered = question.statuses.count
         #expect(question.ask().isEmpty && question.screen.shown.count == Limits.promptsPerTopic)
         #expect(question.statuses.count == answered + 1 && question.statuses.last == .notDetermined)
@@ -217,7 +217,7 @@ struct ConsentTests {
         _ = question.ask()
         #expect(question.screen.shown.count == Limits.promptsPerTopic)
         #expect(question.statuses == [.notDetermined])
-        // What the owner says by another way is told all the same.
+        // A decision by another way is reported to the app, too.
         #expect(try question.rig.center.decide(.authorized, about: topic))
         #expect(question.ask() == [.authorization(.authorized)])
     }

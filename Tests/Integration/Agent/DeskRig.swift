@@ -3,7 +3,7 @@ import PostriderNotifications
 
 @testable import PostriderAgent
 
-/// A desk with a recorded link, whose apps write down what they are told; it can be killed at any moment.
+/// A desk with a recorded link whose apps record what they are told. It can be killed at any point.
 final class DeskRig {
     let ground: Ground
     let line = RecordedLine()
@@ -12,7 +12,7 @@ final class DeskRig {
     private(set) var desk: AppRouter
     private(set) var keeper: AppLifecycle
     let recordedHandlers = RecordedHandlers()
-    /// The handlers' clock, at which it is as late.
+    /// The handlers' clock, which shows the same time.
     let handlerClock: DueClock
     private(set) var handlers: HandlerPrograms
     private let declarations: [String: UInt32]
@@ -64,7 +64,7 @@ final class DeskRig {
         desk.endTurn()
     }
 
-    /// The agent is killed and comes back; all its streams and the link are gone.
+    /// Kills the agent and restarts it; all its streams and the link are gone.
     func kill() throws {
         try ground.kill()
         (desk, keeper) = Self.furnish(ground, declarations, manifests, launcher, clock, log)
@@ -88,14 +88,14 @@ final class DeskRig {
     }
 }
 
-/// An app at a desk.
+/// An app that is attached to a desk.
 final class RecordedApp {
     static let topic = "com.example.one"
 
-    /// All but what it is told of the device as it attaches.
+    /// The messages to the app, without those about the device as it attaches.
     var told: [AgentMessage] = []
     var states: [DeviceState] = []
-    /// How the agent has ended its stream, and what happens then.
+    /// The statuses with which the agent ended the stream, and the action at that end.
     private(set) var ended: [GRPCStatus] = []
     var whenEnded: (() -> Void)?
     private(set) lazy var stream = AppStream(
@@ -122,7 +122,7 @@ final class RecordedApp {
 }
 
 extension DeskRig {
-    /// An app of this user that has registered the usual topic.
+    /// Attaches an app of this user, with a registration of the usual topic.
     func attached(user: UInt32 = 1000, process: Int32? = nil) -> RecordedApp {
         let app = RecordedApp(user: user, process: process)
         desk.register(RecordedApp.topic, for: app.stream)

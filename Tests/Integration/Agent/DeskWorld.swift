@@ -6,31 +6,31 @@ import Testing
 
 @testable import PostriderAgent
 
-/// A desk with two topics, whose apps come, handle, fail and leave, whose relay sends again what it has no word of,
-/// whose disk refuses to write now and then, and which is killed; with what may come of that.
+/// A simulation of a desk with two topics: apps attach, handle, fail and leave; the relay sends unacknowledged
+/// notifications again; the disk sometimes refuses writes; the agent is killed. It checks every result of that.
 final class DeskWorld {
     private static let topics = [RecordedApp.topic, "com.example.two"]
 
     private let rig: DeskRig
     private var dice: SplitMix64
     private var streams: [Stream] = []
-    /// The topic of each notification, by its identity.
+    /// The topic of each notification, by identity.
     private var topics: [UInt64: String] = [:]
-    /// The collapse identifiers of those that have one.
+    /// The collapse identifiers, by the identity of the notification.
     private var collapses: [UInt64: String] = [:]
-    /// What the relay has no word of, in its order.
+    /// The notifications without an acknowledgement, in the relay's order.
     private var unacknowledged: [UInt64] = []
     /// The identity of each delivery on the link, from number 1 on.
     private var deliveries: [UInt64] = []
-    /// What has come and is not safe.
+    /// The notifications that have arrived and are not durable.
     private var arrived: [UInt64] = []
-    /// What is safe, in the order in which it became so.
+    /// The durable notifications, in the order in which they became durable.
     private var stored: [UInt64] = []
-    /// What apps have handled, and whether that is safe.
+    /// The notifications that apps have handled, each with whether that is durable.
     private var handled: [UInt64: Bool] = [:]
-    /// How often apps have failed, at most.
+    /// The most times that apps can have failed at each notification.
     private var failures: [UInt64: Int] = [:]
-    /// Until which nanosecond it is not handed over.
+    /// The time in nanoseconds until which a notification is not delivered again.
     private var rests: [UInt64: UInt64] = [:]
     private var isFull = false
 
@@ -38,9 +38,9 @@ final class DeskWorld {
     private final class Stream {
         let app = RecordedApp()
         var topics: [String] = []
-        /// How much of what it was told is known here.
+        /// The number of messages to the app that this simulation has read.
         var heard = 0
-        /// The identity of each delivery that is under way to it.
+        /// The identity of each delivery to the app that it has not handled.
         var underWay: [UInt64: UInt64] = [:]
     }
 
@@ -77,10 +77,11 @@ final class DeskWorld {
         if !isFull, rig.desk.sickbay.isEmpty { checkRest(dead: try dead) }
     }
 
-    /// Trouble ends, the newest apps have been told all, the agent is killed, and an app handles all that is left.
+    /// Ends the simulation: faults stop, the newest apps get all messages, the agent is killed, and an app handles
+    /// the rest.
     func finish() throws {
         if isFull { changeDisk() }
-        // Failures count only once they are safe.
+        // Failures count only once they are durable.
         rig.desk.endTurn()
         pass(milliseconds: 1_000_000)
         try endTurn()
@@ -113,7 +114,7 @@ final class DeskWorld {
         get throws { Set(try rig.ground.state.deadLetters.letters().map(\.parcel.identity.low)) }
     }
 
-    /// What waits for an app that is there is under way to it, but for what goes beyond a window.
+    /// Checks that all waiting notifications of an attached app are in delivery, but for those beyond its window.
     private func checkRest(dead: Set<UInt64>) {
         for topic in Self.topics {
             guard
@@ -184,7 +185,7 @@ final class DeskWorld {
         rig.desk.left(stream.app.stream, isBroken: isBroken)
     }
 
-    /// The disk is full, or has room again.
+    /// Makes the disk full, or gives it room again.
     private func changeDisk() {
         isFull.toggle()
         _ = try? rig.ground.state.trusted.file.database.execute("PRAGMA query_only = \(isFull ? 1 : 0)")
@@ -231,7 +232,7 @@ final class DeskWorld {
         for identity in unacknowledged { arrive(identity) }
     }
 
-    /// What is safe replaces what it collapses with and nobody has handled.
+    /// Records that a notification is durable and has replaced the unhandled one with its collapse identifier.
     private func store(_ identity: UInt64) {
         if let collapse = collapses[identity] {
             stored.removeAll {

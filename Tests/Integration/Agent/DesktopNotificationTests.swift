@@ -64,7 +64,7 @@ struct DesktopNotificationTests {
 
     @Test("has its markup escaped also where letters that join their neighbours stand beside it")
     func joinedMarkup() throws {
-        // A sign of Arabic numbers joins what follows it, an accent what it follows.
+        // A prefix of Arabic numbers combines with the next character, an accent with the previous one.
         let body = "\u{0600}<b>\u{0301}\u{0600}&\u{0301}"
         let marked = try shown(#"{"aps":{"alert":"\#(body)"}}"#, capabilities: ["body", "body-markup"])
         #expect(marked.body.unicodeScalars.allSatisfy { $0 != "<" && $0 != ">" })

@@ -28,7 +28,7 @@ struct ForgettingTests {
         #expect(try rig.desk.forgetApp(topic))
         #expect(rig.line.asked.last == "unregister \(topic)")
         #expect(try rig.ground.state.inbox.count(of: former.number) == 0)
-        // Until the relay knows, it is as one that has unregistered.
+        // Until the relay knows, the app counts as one that has unregistered.
         #expect(rig.ground.state.apps[topic]?.token == nil && rig.ground.state.apps.unwanted == [topic])
         rig.desk.unregistered(topic)
         #expect(rig.ground.state.apps[topic] == nil)

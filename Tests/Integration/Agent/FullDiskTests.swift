@@ -16,7 +16,7 @@ struct FullDiskTests {
         rig = try DeskRig(log: Log { level, line in if level <= .notice { lines.note(line) } })
     }
 
-    /// A notification comes that cannot be stored.
+    /// Delivers a notification that cannot be stored.
     private func fail() {
         rig.arrive(UInt64(rig.line.asked.count) + 100)
         rig.desk.endTurn()
@@ -57,7 +57,7 @@ struct FullDiskTests {
     func log() throws {
         let state = rig.ground.state
         let reader = try database.sibling()
-        // As a disk that has no room does, whoever reads keeps the log from being copied.
+        // A reader keeps the log from being copied, as a full disk does.
         try reader.holdMoment()
         let text = String(repeating: "x", count: 4000)
         try database.execute("CREATE TABLE filling(text TEXT)")

@@ -44,7 +44,7 @@ struct GrantTests {
         push(rig, 1)
         #expect(rig.add("own", nil, title: "Own") == .done)
         #expect(presenter.alerts.isEmpty && rig.list(.delivered).isEmpty)
-        // The app is handed both all the same, and has its number.
+        // The app gets both notifications nevertheless, and its badge is set.
         #expect(rig.app.identities == [1] && rig.fired == ["ownOwn"])
         #expect(settings(rig)?.badge == 4 && settings(rig)?.granted == .badge)
         _ = ask(rig, .alert)
@@ -92,7 +92,7 @@ struct GrantTests {
         let alert = try #require(presenter.alerts.first)
         #expect(alert.level == .passive && alert.permitted == [.banner, .list])
         #expect(rig.add("own", nil) == .done)
-        // One that asks to disturb waits for the owner.
+        // An app that asks for interrupting alerts waits for the owner.
         #expect(ask(rig, [.alert]) == nil)
         #expect(try rig.center.decide(.authorized, about: Self.topic))
         #expect(settings(rig)?.granted == [.alert, .sound, .badge])

@@ -6,12 +6,12 @@ import Testing
 
 @testable import PostriderAgent
 
-/// A directory of one test, gone with it.
+/// A temporary directory for one test, removed with this object.
 final class Scratch: Sendable {
     let path = FileManager.default.temporaryDirectory.path + "/agent-" + UUID().uuidString.prefix(8)
-    /// Where an agent's state goes; not made yet.
+    /// The path for an agent's state; it does not exist yet.
     var state: String { path + "/state" }
-    /// Where an agent listens.
+    /// The path of an agent's socket.
     var socket: String { path + "/agent.sock" }
 
     init() {
@@ -21,7 +21,7 @@ final class Scratch: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Copies the state's files as they are at this moment: what an agent that is killed now leaves behind.
+    /// Copies the state's files as they are now, as a killed agent would leave them.
     func copyState(to target: String) throws {
         try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
         for name in try FileManager.default.contentsOfDirectory(atPath: state) where !name.hasSuffix("-shm") {
@@ -30,7 +30,7 @@ final class Scratch: Sendable {
     }
 }
 
-/// A clock that stands still until it is moved, and timers that only note that they are armed.
+/// A clock that the test moves, and timers that only record whether they are armed.
 final class StandingClock: Scheduler {
     final class Timer: LoopTimer {
         let fire: () -> Void
@@ -51,13 +51,13 @@ final class StandingClock: Scheduler {
         return timer
     }
 
-    /// So much time goes by, and no timer fires.
+    /// Advances the time; no timer fires.
     func pass(milliseconds: Int64) {
         now += UInt64(milliseconds) * 1_000_000
         wallMilliseconds += milliseconds
     }
 
-    /// So much time goes by that every timer fires that is armed now.
+    /// Advances the time until every armed timer has fired.
     func fireTimers() {
         for timer in timers.compactMap({ $0() }) where timer.isArmed {
             timer.isArmed = false
@@ -66,13 +66,13 @@ final class StandingClock: Scheduler {
     }
 }
 
-/// A link to the relay that writes down what it is asked for.
+/// A link to the relay that records the calls.
 final class RecordedLine: RelayLine {
     var subscriptions: [Subscribe] = []
     var unsubscribed: [ChannelIdentity] = []
     var asked: [String] = []
     var acknowledged: [UInt64] = []
-    /// Whether reports go out.
+    /// Whether the link accepts reports.
     var isUp = true
     var reports: [Report] = []
 
@@ -102,7 +102,7 @@ final class RecordedLine: RelayLine {
 }
 
 extension Deliver {
-    /// A delivery that is told from others by its numbers.
+    /// Returns a delivery that differs from others in its numbers.
     static func sample(
         _ delivery: UInt64, identity: UInt64, topic: String = "com.example.one",
         priority: Priority = .immediate,
@@ -126,7 +126,7 @@ extension Deliver {
 }
 
 extension DeviceToken {
-    /// A token that is told from others by its number.
+    /// Returns a token that differs from others in its number.
     static func sample(_ number: UInt64) -> DeviceToken { DeviceToken(words: [number, 1, 2, 3]) }
 }
 
@@ -137,7 +137,7 @@ final class Ground {
 
     init() throws { state = try AgentState(directory: scratch.state, log: .none) }
 
-    /// Goes on with what a process that is killed at this moment leaves behind.
+    /// Kills the process at this point and continues with what is on the disk.
     func kill() throws {
         let next = Scratch()
         try scratch.copyState(to: next.state)

@@ -231,7 +231,7 @@ struct HandlerProgramsTests {
 }
 
 extension DeskRig {
-    /// The end of a turn, and what a timer of no time brings after it.
+    /// Ends the turn, and fires the timers without delay that follow it.
     fileprivate func turn() {
         desk.endTurn()
         handlerClock.fireTimers()

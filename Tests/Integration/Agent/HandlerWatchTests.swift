@@ -11,14 +11,14 @@ import Testing
 struct HandlerWatchTests {
     private let topic = RecordedApp.topic
 
-    /// Time goes by, and what is due at its end happens.
+    /// Advances the time and fires what is due.
     private func pass(_ rig: DeskRig, seconds: Int64) {
         rig.clock.pass(milliseconds: seconds * 1000)
         rig.clock.fireTimers()
         rig.desk.endTurn()
     }
 
-    /// An app that loses its stream when the agent ends it.
+    /// Attaches an app that loses its stream when the agent ends its process.
     private func attached(_ rig: DeskRig) -> RecordedApp {
         let app = rig.attached()
         app.whenEnded = { [unowned app] in rig.desk.left(app.stream) }
@@ -42,7 +42,7 @@ struct HandlerWatchTests {
             #expect(process.orders.isEmpty)
             pass(rig, seconds: 1)
             #expect(process.orders == ["terminate"] && app.ended.isEmpty)
-            // Nothing more is given to it, and its end does not count once more.
+            // The app gets nothing more, and its end does not count again.
             rig.arrive(3)
             pass(rig, seconds: 3)
             #expect(process.orders == ["terminate", "kill"] && app.identities == given)
@@ -68,7 +68,7 @@ struct HandlerWatchTests {
         pass(rig, seconds: 60)
         #expect(app.ended == [.deadlineExceeded] && rig.desk.attachments.isEmpty)
         #expect(rig.launcher.processes.allSatisfy { $0.orders.isEmpty })
-        // It comes back, and this has counted as one attempt.
+        // The app comes back, and its end has counted as one attempt.
         let next = attached(rig)
         #expect(next.identities == [1, 2])
         let number = try #require(rig.ground.state.apps[topic]).number
@@ -90,7 +90,7 @@ struct HandlerWatchTests {
         rig.desk.endTurn()
         pass(rig, seconds: 1000)
         #expect(app.ended.isEmpty)
-        // Business after idleness begins anew.
+        // After a pause without work, the time begins anew.
         #expect(app.identities == [1, 2, 3, 4, 4])
         pass(rig, seconds: 59)
         #expect(rig.desk.handled([5], by: app.stream))
@@ -159,7 +159,7 @@ struct HandlerWatchTests {
         rig.rig.arrive(1)
         try rig.turn()
         #expect(app.delivered == [1])
-        // What waits to be worked off when the stream ends is none of its business any more.
+        // A call that is not processed yet when the stream ends is ignored.
         app.say(AppMessage.handled([7]), on: stream)
         rig.rig.clock.pass(milliseconds: 60_000)
         rig.rig.clock.fireTimers()

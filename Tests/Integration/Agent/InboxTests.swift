@@ -6,7 +6,7 @@ import Testing
 
 @testable import PostriderAgent
 
-/// What an inbox must be: a set of what was seen, and a list of what waits.
+/// A model of the inbox: the set of known notifications, and the list of waiting ones.
 private struct InboxModel {
     struct Waiting: Equatable {
         let app: Int64
@@ -21,7 +21,7 @@ private struct InboxModel {
     mutating func arrive(_ arrival: Inbox.Arrival) -> Bool {
         let (app, parcel) = (arrival.app, arrival.parcel)
         guard case .remote(let deliver) = parcel else { return false }
-        // A push is known by what it says, not by its `apns-id` alone.
+        // A push is recognised by its content, not by its `apns-id` alone.
         let content = deliver.payload.map { UInt64($0) }
         guard seen.insert([UInt64(app), parcel.identity.low] + content).inserted else { return false }
         waiting.append(
@@ -36,7 +36,7 @@ private struct InboxModel {
         waiting.removeAll { $0.app == app && $0.identity == identity && $0.text == text }
     }
 
-    /// Drops the oldest of lowest priority.
+    /// Drops the oldest notifications of the lowest priority.
     mutating func bound(_ app: Int64, to limit: Int) -> Int {
         let mine = waiting.enumerated().filter { $0.element.app == app }
         let victims = mine.sorted { ($0.element.priority, $0.offset) < ($1.element.priority, $1.offset) }
@@ -57,7 +57,7 @@ struct InboxTests {
     private func pending(_ app: Int64) throws -> [(row: Int64, identity: UInt64, text: String)] {
         var found: [(row: Int64, identity: UInt64, text: String)] = []
         try inbox.forEachPending(of: app, after: 0) { row, parcel in
-            // The `apns-id`: of two pushes with the same one, the later has another identity.
+            // The `apns-id`; of two pushes with the same one, the later gets another identity.
             if case .remote(let deliver) = parcel {
                 found.append(
                     (row, deliver.apnsIdentity.low, String(decoding: deliver.payload, as: UTF8.self)))
@@ -171,7 +171,7 @@ struct InboxTests {
         #expect(found == [.remote(deliver)])
     }
 
-    /// A push as the relay sends it, with the number that it gives each that it accepts.
+    /// Makes a push as the relay sends it, with the relay's number of the push.
     private func push(
         _ number: UInt64, payload: String = "{}", priority: Priority = .immediate, pushType: String? = nil,
         collapse: String? = nil, expiration: Expiration = .at(Moment(milliseconds: 9)), acceptedAt: Int64 = 1,
@@ -203,14 +203,14 @@ struct InboxTests {
             if case .remote(let deliver) = parcel { found.append(deliver) }
             return true
         }
-        // All are there, each under an identity of its own, and each with its `apns-id`.
+        // All pushes are there, each with its own identity and its `apns-id`.
         #expect(found.map(\.push) == pushes.map(\.push))
         #expect(found.map(\.payload) == pushes.map(\.payload))
         #expect(Set(found.map(\.identity)).count == pushes.count)
         #expect(found.map(\.apnsIdentity) == pushes.map(\.identity))
         #expect(
             found.first?.identity == pushes.first?.identity && found.last?.identity == pushes.last?.identity)
-        // None is stored again: neither on a new link, nor after it was handled.
+        // None is stored again, neither over a new link nor after it was handled.
         _ = try inbox.commit([], handled: try pending(1).map(\.row), now: now)
         let again = try inbox.commit(arrivals, handled: [], now: now)
         #expect(again == Inbox.Outcome(repeated: pushes.count))
@@ -221,7 +221,7 @@ struct InboxTests {
         let latest = { (moment: Int64) in
             Expiration.at(Moment(milliseconds: moment + Limits.storedDays * 24 * 60 * 60 * 1000))
         }
-        // Without `apns-expiration`, which counts from the time of acceptance.
+        // Without the `apns-expiration`, which is relative to the time of acceptance.
         let (first, retry) = (
             push(1, expiration: latest(1), acceptedAt: 1), push(4, expiration: latest(77), acceptedAt: 77)
         )

@@ -86,7 +86,7 @@ struct KitBoundTests {
         let observation = dispatcher.addObserver(of: LocalNotificationDidFire.self, sender: application) {
             journal.note($0.identifier)
         }
-        // Both are said at once when the connection is there.
+        // Both are sent as soon as the connection is there.
         try application.start()
         let delivered = try await application.userNotificationCenter.deliveredNotifications()
         #expect(delivered.count == Limits.noticesPerTopic)
@@ -130,7 +130,7 @@ struct KitBoundTests {
         gate.signal()
         await told
         while await house.on({ $0.line.asked.last != "unregister \(topic)" }) { await Task.yield() }
-        // Behind the agent's answer to that.
+        // This answer comes after the agent's answer to that.
         _ = try await application.userNotificationCenter.authorizationStatus()
         #expect(application.deviceToken == nil)
         token.cancel()

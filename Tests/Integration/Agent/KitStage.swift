@@ -18,7 +18,7 @@ final class KitStage: Sendable {
         Application(topic: RecordedApp.topic, socketPath: scratch.socket, dispatcher: dispatcher)
     }
 
-    /// An application that has its token.
+    /// Starts an application and registers it.
     func register(_ dispatcher: NotificationDispatcher) async throws -> Application {
         let application = application(dispatcher)
         async let token = application.registerForRemoteNotifications()
@@ -30,7 +30,7 @@ final class KitStage: Sendable {
         return application
     }
 
-    /// Pushes whose texts are their numbers.
+    /// Delivers pushes whose texts are their numbers.
     func push(_ numbers: ClosedRange<UInt64>) async {
         for number in numbers {
             await house.deliver(
@@ -39,12 +39,12 @@ final class KitStage: Sendable {
         }
     }
 
-    /// Returns when the agent has worked off all that the application has said before.
+    /// Returns when the agent has processed everything that the application has sent before.
     func roundTrip(_ application: Application) async throws {
         _ = try await application.userNotificationCenter.authorizationStatus()
     }
 
-    /// The numbers of the pushes that the agent still has.
+    /// The numbers of the pushes that the agent still holds.
     func waiting() async -> [UInt64] {
         await house.on { rooms in
             guard let record = rooms.desk.state.apps[RecordedApp.topic] else { return [] }
@@ -57,10 +57,10 @@ final class KitStage: Sendable {
         }
     }
 
-    /// How many failures the agent has counted.
+    /// The number of failures that the agent has counted.
     func failures() async -> Int { await house.on { $0.attempts.reduce(0, +) } }
 
-    /// What has failed is handed over again.
+    /// Lets the pause after a failure pass, so that the notifications are delivered again.
     func letRetry() async {
         await house.on { rooms in
             rooms.clock.pass(milliseconds: 10_000)
@@ -70,6 +70,6 @@ final class KitStage: Sendable {
 }
 
 extension RemoteNotificationDidArrive {
-    /// What the samples of this folder say.
+    /// The text of a sample of this folder.
     var text: String { userInfo["text"]?.string ?? "no text" }
 }

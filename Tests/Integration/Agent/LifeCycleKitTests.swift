@@ -18,7 +18,7 @@ struct LifeCycleKitTests {
         Application(topic: topic, socketPath: scratch.socket, dispatcher: dispatcher)
     }
 
-    /// Writes down the last part of the name of all that comes.
+    /// Records the last part of the name of each notification.
     private func observe(_ application: Application, _ journal: Journal<String>) -> Observation {
         dispatcher.addObserver(sender: application) { notification in
             let name = notification.name.rawValue.dropFirst("postrider.".count)
@@ -44,7 +44,7 @@ struct LifeCycleKitTests {
         let (application, journal) = (application(), Journal<String>())
         let observation = observe(application, journal)
         try application.start()
-        // Until the owner of the device has said something, and the response has been handled.
+        // Waits until the decision about the app has arrived and the response has been handled.
         _ = await journal.first(4)
         await house.on { [topic] in _ = $0.keeper.handle(.activate, topic) }
         _ = await journal.first(5)
@@ -173,7 +173,7 @@ extension AgentHouse.Rooms {
     /// The reasons of all dead letters.
     var letters: [String] { (try? desk.state.deadLetters.letters().map(\.reason)) ?? [] }
 
-    /// How often what waits for the usual app has failed.
+    /// The number of failed attempts for each waiting notification of the usual app.
     var attempts: [Int] {
         guard let record = desk.state.apps[RecordedApp.topic] else { return [] }
         return (try? desk.state.inbox.attempts(of: record.number).values.sorted()) ?? []

@@ -174,7 +174,7 @@ struct LocalNotificationsTests {
         _ = rig.add("own", .calendar(CalendarMoment(hour: 9), repeats: false))
         _ = rig.add("berlin", .calendar(CalendarMoment(hour: 9, zone: "Europe/Berlin"), repeats: false))
         rig.move(to: "Asia/Tokyo")
-        // Nine o'clock in Tokyo is midnight in Greenwich.
+        // Nine o'clock in Tokyo is midnight in UTC.
         rig.pass(until: .utc("2026-06-01T23:59:59Z"))
         #expect(rig.fired == ["berlin"])
         rig.pass(until: .utc("2026-06-02T00:00:00Z"))
@@ -239,7 +239,7 @@ struct LocalNotificationsTests {
         let size = try #require(
             try FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber
         ).intValue
-        // A page has 4 KiB, and the last change may be behind the bound.
+        // A page has 4 KiB, and the last change may exceed the limit.
         #expect(size < (Limits.logPages + 64) * 4200)
     }
 

@@ -2,9 +2,9 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A table of docs/reference/kit-parity.md, and which of its lines a test has shown to be so.
+/// A table of docs/reference/kit-parity.md, with a record of the lines that a test has proved.
 final class ParityPage: Sendable {
-    /// The first column of each line, and what the second says.
+    /// The first column of each line, and the second.
     private let lines: [(name: String, verdict: String)]
     private let shown = Mutex(Set<String>())
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
@@ -19,13 +19,13 @@ final class ParityPage: Sendable {
         }
     }
 
-    /// The code does what a line says, which begins with *same* or *differs*.
+    /// Expects that the code behaves as a line says, whose second column begins with *same* or *differs*.
     func check(_ name: String, _ isSo: Bool) {
         #expect(isSo, "\(name) is not as the page says")
         shown.withLock { _ = $0.insert(name) }
     }
 
-    /// Every line was shown, and nothing that is not on the page.
+    /// Expects that every line of the page was checked, and no other.
     func expectAllShown() {
         #expect(lines.count > 45)
         for line in lines {
@@ -38,14 +38,14 @@ final class ParityPage: Sendable {
         #expect(shown.subtracting(present) == [], "the sample shows more than the page says")
     }
 
-    /// The names that the page says are not here, without their prefixes.
+    /// The names that the page lists as not here, without their prefixes.
     var absent: [String] {
         lines.filter { $0.verdict.hasPrefix("not here") }.flatMap { line in
             line.name.matches(of: #/`\.?(?:UN)?(\w+)[^`]*`/#).map { String($0.output.1) }
         }
     }
 
-    /// All of the kit's code.
+    /// Returns all source text of the kit.
     func kitSources() throws -> String {
         let folder = Self.root.appending(path: "Sources/PostriderKit")
         return try FileManager.default.subpathsOfDirectory(atPath: folder.path)

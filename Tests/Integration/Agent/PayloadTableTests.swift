@@ -7,16 +7,16 @@ import Testing
 
 @testable import PostriderAgent
 
-/// A payload and the values that every reader gives of it. The table is a file, so that the Python example is tried
-/// with the same rows (PythonAppTests).
+/// A payload and the values that every reader must find in it. The rows are in a file, so that the Python example is
+/// tested with the same ones (PythonAppTests).
 struct PayloadRow: Decodable, CustomTestStringConvertible, Sendable {
     private let name: String
     private let payload: String?
-    /// The payload where it is not UTF-8.
+    /// The payload in hexadecimal digits if it is not UTF-8.
     private let hex: String?
-    /// The value as JSON, members in order; nil where the payload is refused.
+    /// The value as JSON with its members in order; nil if the payload is refused.
     let value: String?
-    /// The text of its alert; nil where it has none.
+    /// The text of its alert; nil if it has none.
     let alert: String?
 
     var testDescription: String { name }
@@ -46,14 +46,14 @@ struct PayloadTableTests {
         "has the same values for the relay, the kit and the agent", .bug(id: "R5"), arguments: PayloadRow.all)
     func values(_ row: PayloadRow) throws {
         let bytes = row.bytes
-        // The relay's check.
+        // The relay's check of the payload.
         #expect(JSONSyntax.isObject(bytes.span) == (row.value != nil))
-        // The kit.
+        // The kit's reading.
         let userInfo = try? UserInfo(json: bytes)
         #expect(userInfo?.json.map { String(decoding: $0, as: UTF8.self) } == row.value)
-        // The agent.
+        // The agent's reading.
         #expect(Alert.content(of: bytes).0.body == row.alert ?? "")
-        // What is written is read as the same value.
+        // What the kit writes has the same value when it is read again.
         if let userInfo, let json = userInfo.json { #expect(try UserInfo(json: json) == userInfo) }
     }
 

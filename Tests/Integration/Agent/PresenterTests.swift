@@ -11,7 +11,7 @@ struct PresenterTests {
     private static let topic = CenterRig.topic
     private static let payload = #"{"aps":{"alert":{"title":"T","body":"b"},"category":"c"}}"#
 
-    /// A rig with a presenter, as an agent has it after its start.
+    /// Makes a presenter as an agent has it after its start.
     private func presenter(_ rig: CenterRig) -> Presenter {
         let presenter = Presenter(
             rig.rig.ground.state, desk: rig.rig.desk, manifests: [], line: nil, scheduler: rig.rig.clock,
@@ -40,7 +40,7 @@ struct PresenterTests {
         push(rig, 6, "{}")
         #expect(presenter.alerts.map(\.content.title) == ["Tea", "T"])
         #expect(rig.list(.delivered).count == 2)
-        // A copy is none.
+        // A repeated push is not shown again.
         push(rig, 5)
         #expect(presenter.alerts.count == 2)
     }
@@ -188,7 +188,7 @@ struct PresenterTests {
         presenter.take(
             Presentation(question: try #require(questions().last), options: []), from: rig.app.stream)
         #expect(presenter.alerts.count == 1)
-        // Another user's process decides nothing.
+        // Another user's process has no say.
         rig.rig.desk.wish(PresentationWish(topic: Self.topic, decides: true), from: stranger.stream)
         #expect(stranger.stream.decisions.isEmpty)
     }
@@ -208,7 +208,7 @@ struct PresenterTests {
             journal.note(notification.identifier)
             return notification.identifier == "loud" ? [.banner] : []
         }
-        // The call comes behind the wish.
+        // The answer to this call follows the processing of the wish.
         _ = try await center.authorizationStatus()
         for identifier in ["quiet", "loud"] {
             var content = NotificationContent()

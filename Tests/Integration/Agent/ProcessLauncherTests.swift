@@ -32,7 +32,7 @@ struct ProcessLauncherTests {
             #expect(failure?.description.contains("was not started: it \(words)") == true)
             try setMode(0o755, of: path)
         }
-        // The program of a service extension is judged in the same way.
+        // The program of a service extension has the same check.
         try setMode(0o777, of: directory)
         #expect(throws: AgentFailure.self) {
             try launcher.run(.init(program: program), of: .sample(), input: []) { _ in }

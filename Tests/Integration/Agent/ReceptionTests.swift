@@ -85,7 +85,7 @@ struct ReceptionTests {
         rig.rig.desk.delivered(.sample(2, identity: 2, payload: #"{"aps":{"content-available":1}}"#))
         rig.endTurn()
         #expect(presenter.alerts.map(\.content.body) == ["b"])
-        // What is for its code waits for it.
+        // Notifications for the app's code wait for the app.
         let app = rig.rig.attached()
         #expect(app.identities == [1, 2])
         #expect(try rig.center.decide(.denied, about: topic))

@@ -17,7 +17,7 @@ struct ReconnectingBusTests {
     func returning() throws {
         let loop = try EventLoop()
         let bus = TestBus()
-        // No jitter: it tries again at once.
+        // Without jitter, the next attempt follows at once.
         let line = ReconnectingBus(to: bus.address, on: loop, log: .none) { 0 }
         var (opened, lost, answers) = (0, 0, [Bool]())
         line.opened = { connection in
@@ -66,7 +66,7 @@ struct ReconnectingBusTests {
         let screen = DesktopScreen(on: line, log: .none) { _ in }
         screen.start()
         while line.current?.isReady != true { loop.turn() }
-        // Somebody has the name and never answers.
+        // Another process owns the name and never answers.
         let server = try BusConnection(try #require(bus.address))
         var isOwner = false
         try server.call(
@@ -98,7 +98,7 @@ struct ReconnectingBusTests {
     }
 }
 
-/// A bus that a test starts and stops, at one address.
+/// A bus at a fixed address that a test starts and stops.
 final class TestBus {
     private var process: Process?
     private let folder = FileManager.default.temporaryDirectory
@@ -115,7 +115,7 @@ final class TestBus {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Returns when it listens.
+    /// Starts the bus and returns when it listens.
     func start() throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try? FileManager.default.removeItem(atPath: socket)
@@ -134,7 +134,7 @@ final class TestBus {
 
     func stop() {
         guard let process, process.isRunning else { return }
-        // Signals that the test's thread has blocked are blocked there, too; this one cannot be.
+        // A blocked signal of the test's thread is blocked in the child too; this signal cannot be.
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }

@@ -4,7 +4,7 @@ import PostriderTransport
 
 @testable import PostriderAgent
 
-/// A launcher of handlers that starts nothing: tests say how runs end.
+/// A launcher of handlers that starts nothing; tests decide how each run ends.
 final class RecordedHandlers: HandlerLauncher {
     final class Run: AppProcess {
         let identifier: Int32
@@ -20,15 +20,15 @@ final class RecordedHandlers: HandlerLauncher {
         func terminate() { orders.append("terminate") }
         func kill() { orders.append("kill") }
 
-        /// It ends in this way.
+        /// Ends the run.
         func end(_ ending: ProcessEnding, _ output: String = "") {
             ended(ProgramResult(ending: ending, output: Array(output.utf8)))
         }
     }
 
-    /// All that were started, the newest last.
+    /// All started runs, the newest last.
     private(set) var runs: [Run] = []
-    /// Why none can be started; nil: it can.
+    /// The reason for which no run can start; nil: runs start.
     var mistake: String?
 
     func start(
@@ -42,7 +42,7 @@ final class RecordedHandlers: HandlerLauncher {
     }
 }
 
-/// A clock whose timers fire when they are due, and a test says so.
+/// A clock whose timers fire when they are due and the test says so.
 final class DueClock: Scheduler {
     private final class Timer: LoopTimer {
         let fire: () -> Void
@@ -70,7 +70,7 @@ final class DueClock: Scheduler {
         return timer
     }
 
-    /// Fires what is due.
+    /// Fires the timers that are due.
     func fireTimers() {
         for timer in timers.compactMap({ $0() }) {
             guard let due = timer.due, due <= clock.now else { continue }
@@ -81,7 +81,7 @@ final class DueClock: Scheduler {
 }
 
 extension AppManifest {
-    /// A manifest with a handler.
+    /// Makes a manifest with a handler.
     static func handled(
         _ topic: String = RecordedApp.topic, by handler: Handler = Handler(), user: UInt32 = 1000
     ) -> AppManifest {

@@ -4,7 +4,7 @@ import PostriderTransport
 
 @testable import PostriderAgent
 
-/// A launcher whose processes only note what is done to them.
+/// A launcher whose processes only record the calls.
 final class RecordedLauncher: AppLauncher {
     final class Process: AppProcess {
         let identifier: Int32
@@ -24,14 +24,14 @@ final class RecordedLauncher: AppLauncher {
         func terminate() { orders.append("terminate") }
         func kill() { orders.append("kill") }
 
-        /// It ends in this way, and the loop hears of it.
+        /// Ends the process and reports that to the loop.
         func end(_ ending: ProcessEnding) {
             isRunning = false
             ended(ending)
         }
     }
 
-    /// All that were started, the newest last.
+    /// All started processes, the newest last.
     private(set) var processes: [Process] = []
 
     func start(

@@ -11,7 +11,7 @@ import Testing
 @testable import PostriderAgent
 @testable import PostriderTransport
 
-/// A real relay with its store in memory, and what a provider and a device need to meet there.
+/// A real relay with its store in memory, and the keys for a provider and a device.
 final class RelayHouse {
     static let topic = "com.example.one"
     static let enrolmentKey = "enrol-test"
@@ -62,7 +62,7 @@ final class RelayHouse {
         }
     }
 
-    /// What an agent of this relay is told.
+    /// Makes the configuration of an agent of this relay.
     func agentConfiguration(_ scratch: Scratch, key: String? = enrolmentKey) throws -> AgentConfiguration {
         var configuration = AgentConfiguration(
             relay: .address(relay.deviceAddresses[0]), stateDirectory: scratch.state,
@@ -73,7 +73,7 @@ final class RelayHouse {
         return configuration
     }
 
-    /// Pushes as a provider does, and answers the status.
+    /// Pushes as a provider does, and returns the status.
     func push(_ payload: String, to token: String) throws -> Int {
         let loop = try EventLoop()
         let server = Server(

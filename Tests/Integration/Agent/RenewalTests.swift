@@ -16,7 +16,8 @@ struct AgentRenewalTests {
 
     init() throws { rig = try DeskRig() }
 
-    /// An app has handled one notification, and another comes for a topic, when the disk fails: the link starts anew.
+    /// Lets the disk fail after an app has handled one notification and another has come for a topic, so that the
+    /// link starts anew.
     private func startAnew(arriving topic: String) -> RecordedApp {
         let app = rig.attached()
         rig.arrive(1)

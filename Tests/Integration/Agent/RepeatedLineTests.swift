@@ -6,7 +6,7 @@ import Testing
 
 @Suite("What the agent logs")
 struct RepeatedLineTests {
-    /// What the log was told.
+    /// Keeps the lines of a log.
     private final class Lines: Sendable {
         let all = Mutex<[Log.Line]>([])
         var log: Log { Log { [self] line in all.withLock { $0.append(line) } } }

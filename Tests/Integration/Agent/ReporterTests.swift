@@ -62,9 +62,9 @@ struct ReporterTests {
         func alert(_ text: String) -> String { #"{"aps":{"alert":"\#(text)"}}"# }
         arrive(101, alert("one"))
         arrive(102, alert("two"))
-        // The provider has sent it twice.
+        // The provider has sent this twice.
         arrive(103, alert("two"))
-        // The relay has sent it twice.
+        // The relay has sent this twice.
         arrive(102, alert("two"))
         rig.desk.endTurn()
         #expect(rig.desk.handled([1, 2], by: app.stream))

@@ -21,7 +21,7 @@ struct ServiceExtensionTests {
 
     private func script(_ text: String) throws -> AgentHouse { try house("/bin/sh", ["-c", text]) }
 
-    /// A push comes for an app that may alert; the answer is what the app is handed.
+    /// Delivers a push for an app that may alert, and returns the payload that the app gets.
     private func push(_ house: AgentHouse, _ identity: UInt64, _ payload: String = payload) async -> [UInt8] {
         await house.on { rooms in
             let app = RecordedApp()
@@ -118,7 +118,7 @@ struct ServiceExtensionTests {
         await house.kill()
     }
 
-    /// A process that has ended and is not waited for counts as ended.
+    /// Returns false for a process that has ended, even if its parent has not waited for it.
     private func isRunning(_ process: Int32) -> Bool {
         let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
         return text.map { !$0.contains(") Z ") } ?? false
@@ -139,21 +139,21 @@ struct ServiceExtensionTests {
         let first = try String(contentsOfFile: marker, encoding: .utf8)
         if let number = Int32(first.trimmingCharacters(in: .whitespacesAndNewlines)) {
             _ = Foundation.kill(number, SIGKILL)
-            // Nobody else waits for it, and exit tests do not end beside a child that nobody waits for.
+            // Nobody else waits for this child, and exit tests do not end while such a child exists.
             _ = waitpid(number, nil, 0)
         }
         house = try script(text)
         #expect(await titles(house) == ["open"])
         #expect(await delivered(house) == ["open"])
         await house.kill()
-        // What is shown is not changed a second time.
+        // A notification on the screen is not changed a second time.
         house = try script("sed s/open/twice/")
         #expect(await titles(house) == ["open"])
         await house.kill()
     }
 }
 
-/// Runs nothing, and ends what it was asked to run when a test says so.
+/// A runner that starts nothing and ends a run when the test says so.
 private final class RecordedRunner: ProgramRunner {
     final class Process: AppProcess {
         let identifier: Int32 = 1

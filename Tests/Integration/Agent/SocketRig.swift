@@ -6,8 +6,8 @@ import PostriderTransport
 
 @testable import PostriderAgent
 
-/// An agent's app socket without the socket: connections are carried to and fro turn by turn, and the work of a call
-/// takes as long as the test says.
+/// An agent's app socket without a real socket: bytes are transferred turn by turn, and the work of a call takes as
+/// long as the test says.
 final class SocketRig {
     let rig: DeskRig
     let door: AppServer
@@ -15,7 +15,7 @@ final class SocketRig {
     private let cost: Cost
     private(set) var apps: [SocketApp] = []
 
-    /// What the time within a turn is: each look at the clock follows a call that took so long.
+    /// The time within a turn: each reading of the clock follows a call that took this long.
     private final class Cost {
         let clock: StandingClock
         var callNanoseconds: UInt64 = 0
@@ -27,7 +27,7 @@ final class SocketRig {
         }
     }
 
-    /// - Parameter callsPerTurn: after so many the time of a turn for calls is over.
+    /// - Parameter callsPerTurn: the number of calls after which a turn's time for calls is used up.
     init(callsPerTurn: UInt64) throws {
         rig = try DeskRig()
         owner = AgentControlHandler(rig.ground.state, desk: rig.desk, keeper: rig.keeper, log: .none)
@@ -38,7 +38,7 @@ final class SocketRig {
             desk: rig.desk, owner: owner, scheduler: rig.clock, readClock: { cost.read() }, log: .none)
     }
 
-    /// A process of this user connects; nil: it may not.
+    /// Connects a process of this user; nil if the socket refuses it.
     func connect(user: UInt32 = 1000) -> SocketApp? {
         guard let session = door.admit(user) else { return nil }
         let app = SocketApp(session)
@@ -46,7 +46,7 @@ final class SocketRig {
         return app
     }
 
-    /// One turn of the agent's loop.
+    /// Runs one turn of the agent's loop.
     func turn() throws {
         rig.clock.pass(milliseconds: 1)
         rig.clock.fireTimers()
@@ -55,7 +55,7 @@ final class SocketRig {
         for app in apps { try app.listen() }
     }
 
-    /// So many turns.
+    /// Runs this many turns.
     func turn(times: Int) throws { for _ in 0..<times { try turn() } }
 }
 
@@ -66,13 +66,13 @@ final class SocketApp: SessionHandler, ConnectionOutput {
     private let endpoint: HTTP2Handler
     private(set) lazy var client = HTTP2Connection(role: .client, handler: self)
     private var framings: [Int32: MessageFraming] = [:]
-    /// The numbers of the answers to its calls, in order, by stream.
+    /// The numbers of the calls that were answered, in order, by stream.
     private(set) var answers: [Int32: [UInt64]] = [:]
-    /// What it was delivered.
+    /// The numbers of the deliveries.
     private(set) var delivered: [UInt64] = []
-    /// How its streams were ended.
+    /// The statuses with which the streams ended.
     private(set) var statuses: [Int32: String] = [:]
-    /// How its connection was closed.
+    /// The reason for which the connection was closed.
     private(set) var end: CloseReason?
     private var isTold = false
 
@@ -95,7 +95,7 @@ final class SocketApp: SessionHandler, ConnectionOutput {
         client.send(stream, frame.span)
     }
 
-    /// Makes so many calls, numbered from 1.
+    /// Makes this many calls, numbered from 1.
     func call(_ count: Int, on stream: Int32, topic: String = RecordedApp.topic) {
         guard count > 0 else { return }
         for number in 1...UInt64(count) {
@@ -103,7 +103,7 @@ final class SocketApp: SessionHandler, ConnectionOutput {
         }
     }
 
-    /// Its process is gone.
+    /// Ends the process.
     func crash() {
         end = end ?? .peerReset
         tellEnd()
@@ -111,7 +111,7 @@ final class SocketApp: SessionHandler, ConnectionOutput {
 
     // MARK: A turn
 
-    /// What it has said arrives.
+    /// Transfers the app's bytes to the socket.
     func speak() {
         guard end == nil else { return }
         var bytes: [UInt8] = []
@@ -119,7 +119,7 @@ final class SocketApp: SessionHandler, ConnectionOutput {
         if !bytes.isEmpty { endpoint.received(bytes.span) }
     }
 
-    /// What it is told arrives.
+    /// Transfers the socket's bytes to the app.
     func listen() throws {
         var bytes: [UInt8] = []
         if !isTold { endpoint.flush(into: &bytes) }

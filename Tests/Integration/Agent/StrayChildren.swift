@@ -1,13 +1,13 @@
 import Foundation
 
-/// Waits for children of the test process that nobody else waits for, and says which they were.
+/// Waits for children of the test process that nobody else waits for, and names them.
 ///
-/// An exit test of swift-testing asks the kernel for any child that has ended (`waitid` with `P_ALL` and `WNOWAIT`). It
-/// gets the same one for ever if nobody waits for that one, and then no exit test ends.
+/// An exit test of swift-testing asks the kernel for any child that has ended (`waitid` with `P_ALL` and `WNOWAIT`).
+/// If nobody waits for one of them, it gets that one forever, and no exit test ends any more.
 enum StrayChildren {
     private static let patienceSeconds = 5
 
-    /// Begins to watch, once for all tests.
+    /// Starts the watch, once for all tests.
     static let watch: Void = Thread.detachNewThread {
         var ended: [Int32: Int] = [:]
         while true {
@@ -22,8 +22,8 @@ enum StrayChildren {
         }
     }
 
-    /// Children that have ended, by their numbers, with the names of their programs; those of exit tests are this
-    /// program itself.
+    /// The children that have ended, by number, with the names of their programs. The children of exit tests have
+    /// this program's name.
     private static func zombies() -> [Int32: String] {
         let own = getpid()
         let name = (try? String(contentsOfFile: "/proc/self/comm", encoding: .utf8))?.dropLast()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("What happens to the device, at the desk")
 struct SystemEventsTests {
-    /// A lock that writes down what is done with it.
+    /// A sleep lock that records the calls.
     private final class RecordedLock: SleepLock {
         var done: [String] = []
         func take() { done.append("take") }
@@ -124,7 +124,7 @@ struct SystemEventsTests {
         #expect(told.count { if case .deviceState = $0 { true } else { false } } == 1)
         rig.clock.fireTimers()
         #expect(!told.contains { if case .system = $0 { true } else { false } })
-        // One that registers hears of its authorization, too, if it has a centre.
+        // An app that registers learns its authorization too, if it has a notification center.
         let again = app("com.example.two")
         #expect(again.states == [state])
         #expect(
@@ -146,7 +146,7 @@ struct SystemEventsTests {
         #expect(phases(app) == [.willChangeFrame, .willShow])
         rig.clock.fireTimers()
         #expect(phases(app).suffix(2) == [.didChangeFrame, .didShow])
-        // Another input method's keyboard is as large: from now on it is that one's.
+        // Another input method has a keyboard of the same frame: from now on the keyboard belongs to that one.
         #expect(!system.move(KeyboardOrder(frame: frame), by: second))
         system.left(first, isBroken: true)
         system.left(second, isBroken: false)

@@ -1,11 +1,11 @@
 import PostriderSystem
 import PostriderTransport
 
-/// A Unix socket that takes connections and closes each at once.
+/// A Unix socket that accepts connections and closes each at once.
 final class UnansweredSocket: Sendable {
     private let mailbox: Mailbox<Bool>
 
-    /// Listens when this returns.
+    /// Returns when the socket listens.
     init(_ path: String) async throws {
         let (mailbox, address) = (try Mailbox<Bool>(capacity: 1), try SocketAddress(unixPath: path))
         let isOpen = Journal<Bool>()

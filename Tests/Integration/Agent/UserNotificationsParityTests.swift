@@ -13,7 +13,7 @@ struct UserNotificationsParityTests {
     private let topic = "com.example.parity"
     private let page = ParityPage(section: "UserNotifications")
 
-    /// What a form with a completion handler says.
+    /// Returns the value that a method passes to its completion handler.
     private func said<Value: Sendable>(_ ask: (@escaping @Sendable (Value) -> Void) -> Void) async -> Value {
         await withCheckedContinuation { continuation in ask { continuation.resume(returning: $0) } }
     }
@@ -153,7 +153,7 @@ struct UserNotificationsParityTests {
         page.check("`supportsContentExtensions`", !sample.center.supportsContentExtensions)
     }
 
-    /// An alert of the app is there, and its user does something with it.
+    /// Shows an alert of the app, and responds as its user.
     private func respond(_ house: AgentHouse, _ identifier: String, _ action: String?, _ text: String?) async
     {
         await house.on { [topic] rooms in
@@ -165,7 +165,7 @@ struct UserNotificationsParityTests {
         let (center, delegate) = (sample.center, PlainDelegate())
         center.delegate = delegate
         page.check("`delegate`", center.delegate === delegate)
-        // The agent has heard that the app decides when it has answered.
+        // When this answer is there, the agent knows that the app decides.
         _ = try await center.authorizationStatus()
         for identifier in ["a", "quiet"] {
             try await center.add(

@@ -1,9 +1,9 @@
 import Foundation
 import PostriderKit
 
-// Code as apps for iOS have it, with the prefixes taken off. UserNotificationsParityTests runs it.
+// Code of an iOS app, without the prefixes of Apple's names. UserNotificationsParityTests runs it.
 
-/// An app that does not await.
+/// An app that uses completion handlers.
 struct PlainSample {
     let center = UserNotificationCenter.current()
 
@@ -112,7 +112,7 @@ final class PlainDelegate: NSObject, UserNotificationCenterDelegate {
     ) { journal.note("settings \(notification?.request.identifier ?? "-")") }
 }
 
-/// A delegate that awaits.
+/// A delegate with async methods.
 final class AwaitingDelegate: UserNotificationCenterDelegate {
     let journal = Journal<String>()
 
@@ -132,10 +132,10 @@ final class AwaitingDelegate: UserNotificationCenterDelegate {
     }
 }
 
-/// A delegate that only wants one thing.
+/// A delegate that implements one method only.
 final class SilentDelegate: UserNotificationCenterDelegate {}
 
-/// A service extension as Xcode's template has it; `contentHandler` takes the content, not its mutable copy.
+/// A service extension as in Xcode's template. `contentHandler` accepts content, not a mutable copy of it.
 final class SampleService: NotificationServiceExtension {
     var contentHandler: ((NotificationContent) -> Void)?
     var bestAttempt: MutableNotificationContent?
