@@ -1,7 +1,7 @@
 import PostriderClients
 import PostriderTransport
 
-/// A client that notes how often each of its requests was completed, and how.
+/// A client that records how often each of its requests was completed, and with which result.
 final class Caller {
     typealias Outcome = Result<String, ClientError>
 
@@ -23,7 +23,7 @@ final class Caller {
         }
     }
 
-    /// The outcomes in the order of the requests, if each was completed exactly once.
+    /// The outcomes in the order of the requests; nil unless each was completed exactly once.
     var all: [Outcome]? {
         let lists = (0..<count).compactMap { outcomes[$0] }
         return lists.count == count && lists.allSatisfy { $0.count == 1 } ? lists.map { $0[0] } : nil

@@ -159,7 +159,7 @@ struct ClientsOfRelayTests {
             #expect(outcome.isAccepted)
         }
 
-        // It takes a window full, acknowledges the first half of it and is gone.
+        // The device receives a full window, acknowledges its first half and disconnects.
         client.start()
         rig.loop.turn { recorder.delivered.count == 64 }
         #expect(recorder.welcomes.last?.pending == 100)
@@ -264,7 +264,7 @@ struct ClientsOfRelayTests {
             try provider.push(push) { outcomes.append($0) }
         }
         rig.loop.turn { outcomes.count > 10 }
-        // On a busy machine an attempt may have come to nothing before.
+        // On a busy machine, an earlier attempt may have failed.
         let earlier = recorder.ends.count
         await rig.stop()
         rig.loop.turn { outcomes.count == 200 && recorder.ends.count > earlier }

@@ -177,7 +177,7 @@ struct DeviceClientTests {
         let client = try ground.makeClient { $0.pongMilliseconds = 50 }
         client.start()
         loop.turn { client.isConnected }
-        // Long enough for some PINGs that are answered.
+        // This is long enough for some PINGs that are answered.
         let started = loop.now
         loop.turn { loop.now - started > 2_200_000_000 }
         #expect(recorder.ends.isEmpty)

@@ -4,7 +4,7 @@ import PostriderNotifications
 
 @testable import PostriderTransport
 
-/// A relay that does as it is told, and what a client of it is told.
+/// A relay that the test controls, and a record of the events of its client.
 struct DeviceGround {
     let loop: EventLoop
     let relay: FakeRelay
@@ -15,7 +15,7 @@ struct DeviceGround {
         relay = try FakeRelay(on: loop)
     }
 
-    /// Random bits that make the jitter as long as it can be.
+    /// Makes a client whose jitter has its largest value.
     func makeClient(
         topics: [String: PostriderNotifications.Environment] = [:], baseMilliseconds: Int = 1,
         _ adjust: (inout DeviceClient.Configuration) -> Void = { _ in }
@@ -30,7 +30,7 @@ struct DeviceGround {
             random: { .max }, delegate: recorder)
     }
 
-    /// Lets every device in.
+    /// Welcomes every device.
     func welcomeAll(_ registrations: [Registered] = [], keepaliveSeconds: UInt32 = 60) {
         relay.onMessage = { link, message in
             if case .hello = message {

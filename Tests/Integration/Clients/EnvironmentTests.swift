@@ -10,7 +10,7 @@ import Testing
 struct EnvironmentTests {
     private static let payload = Array("{}".utf8)
 
-    /// What a push to this token meets, in one environment.
+    /// Returns the status of a push to this token in one environment.
     private func meets(
         _ token: DeviceToken, in environment: PostriderNotifications.Environment, _ rig: RelayRig
     ) throws -> String {
@@ -60,7 +60,8 @@ struct EnvironmentTests {
         client.stop { isStopped = true }
         rig.loop.turn { isStopped }
 
-        // A device that comes back finds what it had, and changes over with the welcome if that is not what it wants.
+        // A device that comes back keeps its registration, and changes it after the welcome if its environment is
+        // another one.
         let later = Recorder()
         let returned = DeviceClient(
             configuration, topics: [RelayRig.topic: .production], on: rig.loop, random: { 0 },

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PostriderTransport
 
-/// A relay on the client's own loop that says what a test tells it to.
+/// A relay on the client's own loop whose messages a test decides.
 final class FakeRelay {
     /// One `Connect` stream.
     final class Link {
@@ -93,7 +93,7 @@ final class FakeRelay {
 }
 
 extension Deliver {
-    /// A delivery of this number.
+    /// Makes the delivery of this number.
     static func sample(_ number: UInt64) -> Deliver {
         Deliver(
             delivery: number, identity: NotificationIdentity(high: 9, low: number), topic: "org.example.app",

@@ -6,23 +6,23 @@ import Testing
 
 @testable import PostriderTransport
 
-/// A server on the client's own loop that does what a test tells it to.
+/// A server on the client's own loop whose answers a test decides.
 final class FakeServer {
     let loop: EventLoop
     private(set) var sessions: [FakeSession] = []
     private let tls: TestTLS?
     private let folder: TemporaryFolder
-    /// Nil never, but while it is made.
+    /// Nil only during the initialiser.
     private var listener: Listener?
     var onConnect: (FakeSession) -> Void = { _ in }
-    /// Called for each request's head.
+    /// Called for the head of each request.
     var onHead: (FakeSession, Int32) -> Void = { _, _ in }
     /// Called for bytes of a request's body.
     var onData: (FakeSession, Int32, Span<UInt8>) -> Void = { _, _, _ in }
     /// Called for each complete request.
     var onRequest: (FakeSession, FakeSession.Request) -> Void = { _, _ in }
 
-    /// Behind TLS, or on a Unix socket.
+    /// Creates a server with TLS, or on a Unix socket.
     init(on loop: EventLoop, tls: TestTLS? = nil, settings: SessionSettings = SessionSettings()) throws {
         self.loop = loop
         self.tls = tls
@@ -39,10 +39,10 @@ final class FakeServer {
         get throws { try #require(listener).address }
     }
 
-    /// Nobody listens any more.
+    /// Closes the listener; connections stay open.
     func stopListening() { listener?.close() }
 
-    /// How a client finds it.
+    /// The server's address for a client.
     var place: Server {
         get throws {
             let address = try address
@@ -81,7 +81,7 @@ final class FakeSession: EndpointOwner {
     /// Cuts the connection, as the end of a process does.
     func die() { endpoint.wire?.abort(.localClose) }
 
-    /// Reads nothing more: neither requests nor PINGs.
+    /// Stops reading, so that neither requests nor PINGs are answered.
     func turnDeaf() {
         guard let connection = endpoint.wire as? Connection else { return }
         connection.hasInputEnded = true

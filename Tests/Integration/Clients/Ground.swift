@@ -7,7 +7,7 @@ import Testing
 
 @testable import PostriderTransport
 
-/// A folder that goes away with the object.
+/// A temporary folder, removed with this object.
 final class TemporaryFolder: Sendable {
     let path = "/tmp/clients-\(getpid())-\(UInt64.random(in: 0...UInt64.max))"
 
@@ -28,11 +28,11 @@ final class TemporaryFolder: Sendable {
     func address(_ name: String) throws -> SocketAddress { try SocketAddress(unixPath: path + "/" + name) }
 }
 
-/// An authority, a server's certificate by it, and a client that trusts it.
+/// An authority, a server's certificate that it has issued, and a client's context that trusts it.
 struct TestTLS {
     /// The server's certificate, PEM.
     let chain: String
-    /// The key of it, PEM.
+    /// The key of the certificate, PEM.
     let key: String
     let server: TLSContext
     let client: TLSContext
@@ -52,12 +52,13 @@ struct TestTLS {
             trustFile: folder.write(authority.certificate, to: "ca.pem"), alpn: ["h2"])
     }
 
-    /// Made once: it costs some milliseconds. It lives as long as the process, and so keeps no folder.
+    /// Made once, because it takes some milliseconds. It lives as long as the process, therefore its folder is
+    /// removed at once.
     static let shared = Result { try TestTLS() }
 }
 
 extension EventLoop {
-    /// Turns until `condition` holds. The limit only keeps a broken test from hanging.
+    /// Runs turns of the loop until `condition` holds. The limit only keeps a broken test from hanging.
     func turn(until condition: () -> Bool, _ location: SourceLocation = #_sourceLocation) {
         var isLate = false
         let limit = makeTimer { isLate = true }
@@ -66,7 +67,7 @@ extension EventLoop {
         #expect(!isLate, "what the test waits for does not happen", sourceLocation: location)
     }
 
-    /// Turns until `task` is done, and lets it and other tests have the thread in between.
+    /// Runs turns of the loop until `task` is done; between them, the thread runs it and other tasks.
     func turn(until task: Task<Void, Never>) async {
         let end = End()
         Task {
@@ -83,7 +84,7 @@ extension EventLoop {
         let isReached = Atomic(false)
     }
 
-    /// Turns so often, and waits for nothing longer than a millisecond.
+    /// Runs this many turns, each of which waits for at most a millisecond.
     func turn(times: Int) {
         let nudge = makeTimer {}
         for _ in 0..<times {
@@ -92,6 +93,6 @@ extension EventLoop {
         }
     }
 
-    /// Gives what might wrongly happen the turns to happen in.
+    /// Runs some turns, in which an unwanted event would happen.
     func turnAFewTimes() { turn(times: 20) }
 }

@@ -40,7 +40,7 @@ struct ReconnectStormTests {
             #expect(outcome.status == 200)
         }
         for owner in owners { owner.client.start() }
-        // Providers go on all the while, and wait for nobody.
+        // Providers push all the while, and wait for no device.
         let absent = try #require(owners[0].recorder.tokens[RelayRig.topic])
         var (answered, rounds) = (0, 0)
         while !owners.allSatisfy({ $0.client.isConnected && !$0.recorder.delivered.isEmpty }) {

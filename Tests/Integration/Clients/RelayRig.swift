@@ -10,7 +10,7 @@ import Testing
 
 @testable import PostriderTransport
 
-/// A real relay on threads of its own, with a store in memory, and a loop for its clients.
+/// A real relay on its own threads with a store in memory, and a loop for its clients.
 final class RelayRig {
     static let topic = "org.example.app"
     static let enrolmentKey = "enrol-test"
@@ -60,7 +60,7 @@ final class RelayRig {
         ]
     }
 
-    /// Ends the relay, while its clients go on.
+    /// Ends the relay; its clients continue.
     func stop() async {
         let relay = relay
         await loop.turn(until: Task { await relay.stop() })
@@ -80,7 +80,7 @@ final class RelayRig {
         return try #require(answer)
     }
 
-    /// A provider of the topic's team.
+    /// Makes a provider client of the topic's team.
     func makeProvider(
         key: ES256.PrivateKey? = nil, in environment: PostriderNotifications.Environment = .production
     ) throws -> ProviderClient {
@@ -99,10 +99,10 @@ final class RelayRig {
         return try #require(outcome).get()
     }
 
-    /// What the operator sees.
+    /// The counters that the operator sees.
     func counters() throws -> Control.Status.Counters { try status().counters }
 
-    /// What the operator sees of all the rest.
+    /// The status that the operator sees.
     func status() throws -> Control.Status {
         var body: [UInt8]?
         let client = RequestClient(to: try control, on: loop)
@@ -111,7 +111,7 @@ final class RelayRig {
         return try JSONDecoder().decode(Control.Status.self, from: Data(try #require(body)))
     }
 
-    /// A configuration for an enrolled device.
+    /// Makes a configuration for an enrolled device.
     func deviceConfiguration() throws -> DeviceClient.Configuration {
         let enrolment = try enrol().get()
         return DeviceClient.Configuration(
@@ -120,7 +120,7 @@ final class RelayRig {
     }
 }
 
-/// An owner of a device client that remembers what it was told, and may acknowledge at once.
+/// An owner of a device client that records its events, and can acknowledge at once.
 final class Recorder: DeviceClientDelegate {
     var log: [String] = []
     var tokens: [String: DeviceToken] = [:]

@@ -21,7 +21,7 @@ struct RequestClientEndTests {
             guard request.head.text(of: ":path") == "/first" else { return session.answer(request.stream) }
             first = request
             session.endpoint.streams.goaway()
-            // On its way when the GOAWAY is; and one that waits.
+            // One request is being sent when the GOAWAY comes, and one waits.
             for _ in 0..<2 { #expect(throws: Never.self) { try caller.send("/late") } }
         }
         try caller.send("/warm")

@@ -52,7 +52,7 @@ struct RevocationTests {
 }
 
 extension RelayRig {
-    /// The status with which the control socket answers a DELETE.
+    /// Sends a DELETE to the control socket and returns the status.
     fileprivate func delete(_ path: String) throws -> Int {
         var status: Int?
         let client = RequestClient(to: try control, on: loop)

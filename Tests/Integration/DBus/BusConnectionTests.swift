@@ -43,7 +43,7 @@ struct BusConnectionTests {
         let scalars: [UInt32] = [0x61, 0xFFFF, 0x62, 0xFFFE, 0xFDD0, 0xFDEF, 0x10_FFFF, 0]
         let refused = String(String.UnicodeScalarView(scalars.compactMap(Unicode.Scalar.init)))
         let carried = "a\u{FFFD}b\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}"
-        // Their neighbours are characters.
+        // The neighbours of the noncharacters are valid characters.
         let kept = "\u{FFFD}\u{FDCF}\u{FDF0}\u{10FFFD}\u{E000}"
         func values(_ text: String) -> [BusValue] {
             [
@@ -83,7 +83,7 @@ struct BusConnectionTests {
     func patience() throws {
         let connection = try BusConnection(bus.address)
         #expect(connection.answer(to: call("Silence"), timeoutMilliseconds: 1) == .failure(.timedOut))
-        // And goes on.
+        // The connection stays open.
         #expect(try connection.answer(to: call("Echo")).get().values == [])
     }
 
@@ -132,7 +132,7 @@ struct BusConnectionTests {
         let connection = try BusConnection(bus.address)
         var heard: [BusSignal] = []
         try connection.listen(to: BusMatch(sender: "org.freedesktop.Notifications")) { heard.append($0) }
-        // Nobody has that name, and yet.
+        // Nobody on the bus has that name, and the signal arrives nevertheless.
         let answer = try connection.answer(to: call("Whisper")).get()
         try connection.run { !heard.isEmpty }
         #expect(heard.map(\.sender) == [answer.sender])
@@ -143,7 +143,7 @@ struct BusConnectionTests {
         let (speaker, listener) = (try BusConnection(bus.address), try BusConnection(bus.address))
         var heard: [BusSignal] = []
         try listener.listen(to: BusMatch(interface: "house.postrider.News")) { heard.append($0) }
-        // The bus has taken the choice when it answers what was asked after it.
+        // The bus has processed the match rule when it answers a later call.
         _ = try listener.answer(to: call("Echo")).get()
         let signal = BusSignal(
             path: "/", interface: "house.postrider.News", member: "Told",
@@ -164,7 +164,7 @@ struct BusConnectionTests {
             to: BusMatch(interface: "house.postrider.News"), { heard.append($0) },
             unreadable: { failed.append(($0, $1)) })
         _ = try connection.answer(to: call("Echo")).get()
-        // libdbus sends what libsystemd refuses to.
+        // libdbus sends what libsystemd refuses to send.
         let sender = Process()
         sender.executableURL = URL(filePath: "/usr/bin/dbus-send")
         sender.arguments = [
@@ -249,7 +249,7 @@ struct BusConnectionTests {
     func absence() throws {
         let nowhere = try #require(BusAddress("unix:path=/nowhere/bus"))
         #expect(throws: BusError.self) { try BusConnection(nowhere) }
-        // A listener that hangs up on everybody.
+        // A listener that closes every connection.
         let socket = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString.prefix(8))")
         defer { try? FileManager.default.removeItem(at: socket) }
         let listener = try RudeListener(path: socket.path)

@@ -3,20 +3,20 @@ import Foundation
 import Glibc
 import PostriderDBus
 
-/// A service on a bus, for a connection to talk to, in a thread of its own until the bus ends. It has one object, which
-/// knows these methods:
+/// A service on a bus for a connection to talk to, in its own thread until the bus ends. It has one object with these
+/// methods:
 ///
 /// - `Echo` answers its arguments.
 /// - `Fail` answers an error.
 /// - `Silence` never answers.
-/// - `Shout` tells everybody a signal with its arguments, `Whisper` the caller alone.
-/// - `Pipe` answers the end of a pipe that is written to; `IsEnded` answers whether nobody can write to it any more.
+/// - `Shout` sends a signal with its arguments to everybody, `Whisper` to the caller alone.
+/// - `Pipe` answers the read end of a pipe with bytes in it; `IsEnded` answers whether its write end is closed.
 enum BusService {
     static let name = "house.postrider.Test"
     static let path = "/house/postrider/Test"
     static let interface = "house.postrider.Test"
 
-    /// Returns when it has its name.
+    /// Returns when the service has its name.
     static func start(on bus: PrivateBus) {
         let address = bus.address.description
         let ready = DispatchSemaphore(value: 0)

@@ -2,7 +2,7 @@ import Glibc
 import PostriderDBus
 
 extension BusConnection {
-    /// Waits as long as the connection wants to wait, then has it do what there is to do.
+    /// Waits as long as the connection wants to wait, then lets it work.
     func step() throws(BusError) {
         var wait: Int32 = -1
         if let deadline {
@@ -18,7 +18,7 @@ extension BusConnection {
         try process()
     }
 
-    /// Goes on until something is so.
+    /// Runs steps until a condition holds.
     func run(until isSo: () -> Bool) throws(BusError) {
         while !isSo() { try step() }
     }
@@ -38,7 +38,7 @@ extension BusConnection {
     }
 }
 
-/// Somebody who listens on a Unix socket and is no bus.
+/// A listener on a Unix socket that is no bus.
 struct RudeListener {
     private let number: Int32
 
@@ -58,7 +58,7 @@ struct RudeListener {
         precondition(result == 0 && listen(number, 4) == 0)
     }
 
-    /// Accepts whoever waits, and lets go of everybody.
+    /// Accepts all waiting connections and closes them.
     func hangUp() {
         let accepted = accept(number, nil, nil)
         close(accepted)

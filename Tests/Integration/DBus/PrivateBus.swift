@@ -3,7 +3,7 @@ import Testing
 
 @testable import PostriderDBus
 
-/// A bus of a test's own: `dbus-daemon`, which starts no services and lets everybody say everything.
+/// A bus for one test: `dbus-daemon`, which starts no services and allows all messages.
 final class PrivateBus {
     private let process = Process()
     private let folder: URL
@@ -24,7 +24,7 @@ final class PrivateBus {
         ]
         process.standardOutput = output
         try process.run()
-        // It says its address when it listens.
+        // The daemon prints its address when it listens.
         let said = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
         address = try #require(BusAddress(said.trimmingCharacters(in: .whitespacesAndNewlines)))
     }
@@ -36,7 +36,7 @@ final class PrivateBus {
 
     func stop() {
         guard process.isRunning else { return }
-        // Signals that the test's thread has blocked are blocked there, too; this one cannot be.
+        // A blocked signal of the test's thread is blocked in the child too; this signal cannot be.
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }

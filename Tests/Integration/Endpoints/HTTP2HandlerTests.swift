@@ -7,7 +7,7 @@ import Testing
 @Suite struct HTTP2HandlerTests {
     private let owner = Owner()
 
-    /// Limits under which a second is short.
+    /// Limits with short times, for tests of about a second.
     private static var hasty: ConnectionLimits {
         var limits = ConnectionLimits.server
         limits.lookMilliseconds = 3

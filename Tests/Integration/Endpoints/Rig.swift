@@ -5,7 +5,7 @@ import Testing
 
 @testable import PostriderTransport
 
-/// A server's owner that answers every request when it is complete, if it answers at all.
+/// A server's owner that answers every complete request, or none.
 final class Owner: EndpointOwner {
     private(set) lazy var endpoint = HTTP2Handler(role: .server, settings: settings, owner: self)
     private let settings: SessionSettings
@@ -35,7 +35,7 @@ final class Owner: EndpointOwner {
     func disconnected(_ reason: CloseReason) { self.reason = reason }
 }
 
-/// A peer that says what the test has it say, byte for byte.
+/// A peer that sends exactly the bytes that the test gives it.
 final class ScriptedPeer: ConnectionHandler {
     private(set) var wire: (any ConnectionOutput)?
     private(set) var input: [UInt8] = []
@@ -65,7 +65,7 @@ final class ScriptedPeer: ConnectionHandler {
         wire?.setNeedsFlush()
     }
 
-    /// The error code and the words of the GOAWAY that came last.
+    /// The error code and the text of the last GOAWAY.
     var goaway: (errorCode: UInt32, text: String)? {
         var rest = input[...]
         var found: ArraySlice<UInt8>?
@@ -95,23 +95,23 @@ final class ScriptedPeer: ConnectionHandler {
 
     static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
     static let acknowledgement = frame(4, 1)
-    /// A peer as it should begin.
+    /// The bytes with which a peer must begin.
     static let opening = preface + frame(4) + acknowledgement
 
-    /// A request of which only the body is missing, or nothing.
+    /// The head of a request; the flags tell whether a body follows.
     static func request(_ number: Int, flags: UInt8 = 5) -> [UInt8] {
         frame(1, flags, UInt32(2 * number + 1), [0x83, 0x84, 0x87, 0x01, 0x01, 0x78])
     }
 }
 
-/// A loop with a listener, on a Unix socket of its own.
+/// A loop with a listener on a Unix socket of its own.
 final class Rig {
     let loop: EventLoop
     let listener: Listener
     private var owners: [Owner]
     private let path = "/tmp/endpoints-\(getpid())-\(UInt64.random(in: 0...UInt64.max)).sock"
 
-    /// Each connection gets the next of the owners.
+    /// Creates a rig in which each connection gets the next of the owners.
     init(_ owners: [Owner], limits: ConnectionLimits) throws {
         self.owners = owners
         loop = try EventLoop()
@@ -123,7 +123,7 @@ final class Rig {
 
     deinit { listener.close() }
 
-    /// A peer that is connected and has said this.
+    /// Connects a peer that sends these bytes.
     func peer(saying bytes: [UInt8]) -> ScriptedPeer {
         let peer = ScriptedPeer()
         peer.say(bytes)
@@ -131,7 +131,7 @@ final class Rig {
         return peer
     }
 
-    /// Turns until `condition` holds. The limit only keeps a broken test from hanging.
+    /// Runs turns of the loop until `condition` holds. The limit only keeps a broken test from hanging.
     func turn(until condition: () -> Bool, _ location: SourceLocation = #_sourceLocation) {
         var isLate = false
         let limit = loop.makeTimer { isLate = true }

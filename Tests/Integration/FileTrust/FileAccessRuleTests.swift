@@ -37,7 +37,7 @@ struct FileAccessRuleTests {
         return try #require(attributes[.groupOwnerAccountID] as? NSNumber).uint32Value
     }
 
-    /// Gives a file an access control list, as Linux keeps it, little-endian.
+    /// Sets the access control list of a file, in Linux's little-endian form.
     private func set(
         _ entries: [(tag: UInt8, bits: UInt8, identifier: UInt32)], on file: String
     ) throws {
@@ -52,7 +52,7 @@ struct FileAccessRuleTests {
         try #require(result == 0, "this file system has no access control lists")
     }
 
-    /// What comes of opening a file: its text, or why not.
+    /// Opens a file and returns its text, or the error.
     private func outcome(_ rule: FileAccessRule, _ name: String) -> Result<String, FileAccessError> {
         do throws(FileAccessError) {
             let file = try rule.open(name.hasPrefix("/") ? name : path(name))
@@ -153,7 +153,7 @@ struct FileAccessRuleTests {
             }
             #expect(place == path("apps"))
             #expect(error?.explanation.hasPrefix("lies below the directory \(place), which") == true)
-            // A secret has no other readers for it.
+            // The rule allows no other reader of a secret.
             try write("apps/bin/key", mode: 0o600)
             #expect(outcome(.secret(), "apps/bin/key") == .success("secret"))
         }
@@ -174,7 +174,7 @@ struct FileAccessRuleTests {
         #expect(throws: Never.self) {
             try FileAccessRule.unchangeable(by: 4711).checkProgram(path("theirs/bin/program"))
         }
-        // The sticky bit is of no use against the owner of a directory.
+        // The sticky bit does not restrict the owner of a directory.
         try makeDirectory("theirs", mode: 0o1777)
         #expect(throws: refusal) { try FileAccessRule.unchangeable.checkProgram(path("link")) }
     }
@@ -211,7 +211,7 @@ struct FileAccessRuleTests {
                 (1, 6, nobody), (2, 6, 4711), (4, 0, nobody), (0x10, 6, nobody), (0x20, 0, nobody),
             ], on: file)
         #expect(outcome(.unchangeable, "file") == .failure(.changeable(by: .user(4711))))
-        // The mask takes the writing away.
+        // The mask removes the write permission.
         try set(
             [
                 (1, 6, nobody), (2, 6, 4711), (4, 0, nobody), (0x10, 4, nobody), (0x20, 0, nobody),

@@ -80,7 +80,7 @@ struct HTTP1ServerTests {
 
     @Test("serves others as soon as those who never read their answers have had their time, and counts these")
     func stuck() throws {
-        // More than fits into the buffers of a connection.
+        // The body is larger than the buffers of a connection.
         let body = String(repeating: "x", count: 16 << 20)
         let server = try start { HTTP1Response(status: 200, body: $0.path == "/large" ? body : "well\n") }
         var stuck: [Client] = []
@@ -89,7 +89,7 @@ struct HTTP1ServerTests {
             client.send("GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
             stuck.append(client)
         }
-        // Every connection is taken: this one waits until one of them is given up.
+        // Every connection is in use: this one waits until one of them times out.
         #expect(try Client.get("/", server.address).hasSuffix("well\n"))
         #expect(server.abandonedCount > 0)
         withExtendedLifetime(stuck) {}
@@ -135,7 +135,7 @@ struct HTTP1ServerTests {
     }
 }
 
-/// A client that sends what the test says.
+/// A client that sends the bytes that the test gives it.
 private final class Client {
     private let descriptor: Int32
 
@@ -164,13 +164,13 @@ private final class Client {
         return client.receiveAll()
     }
 
-    /// A server that has closed the connection already is no failure.
+    /// Sends a text. It is no failure if the server has closed the connection already.
     func send(_ text: String) {
         let bytes = Array(text.utf8)
         _ = unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
-    /// Everything until the server ends the connection.
+    /// Receives until the server ends the connection.
     func receiveAll() -> String {
         var (all, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
         while case let count = unsafe recv(descriptor, &buffer, buffer.count, 0), count > 0 {

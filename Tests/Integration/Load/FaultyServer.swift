@@ -10,27 +10,27 @@ import PostriderSystem
 import PostriderTLS
 import PostriderTransport
 
-/// A server that takes pushes and delivers them like a relay, but for some that it treats as it should not. It stores
-/// nothing and checks nothing, and has both ports in one.
+/// A server that accepts and delivers pushes like a relay, but treats some of them wrongly. It stores nothing, checks
+/// nothing, and has one port for providers and devices.
 final class FaultyServer {
-    /// What it does to a push that it has answered with 200, or at the first device to a broadcast.
+    /// The treatment of a push that was answered with 200, or of a broadcast at its first device.
     enum Fault: Sendable {
         case none, lose, double, alter, misdeliver
-        /// It is held back until the device has said goodbye.
+        /// The push is held back until the device has said goodbye.
         case linger
-        /// It is delivered, and again over the device's next link.
+        /// The push is delivered, and again over the device's next link.
         case again
-        /// It is delivered, and its provider's connection ends after the answer.
+        /// The push is delivered, and its provider's connection ends after the answer.
         case hangUp
     }
 
-    /// What it grants devices.
+    /// What the server grants devices.
     struct Terms: Sendable {
         var keepalive: UInt32 = 60
         var window: UInt32 = 64
-        /// How many enrolments it refuses before it takes the first.
+        /// The number of enrolments that it refuses before the first success.
         var refusals = 0
-        /// After so many pushes it goes away.
+        /// The number of pushes after which the server closes its connections.
         var answers = Int.max
     }
 
@@ -39,9 +39,9 @@ final class FaultyServer {
     fileprivate var accepted = 0
     private var leave: () -> Void = {}
     fileprivate var enrolled = 0
-    /// By device.
+    /// The links, by device.
     fileprivate var links: [Int: FaultySession] = [:]
-    /// What is delivered again, by device.
+    /// The pushes to deliver again, by device.
     fileprivate var copies: [Int: [FaultySession.Request]] = [:]
 
     private init(_ fault: @escaping @Sendable (Int) -> Fault, _ terms: Terms) {
@@ -49,9 +49,9 @@ final class FaultyServer {
         self.terms = terms
     }
 
-    /// Runs one on a thread of its own while `body` does something with it.
+    /// Runs a server on its own thread while `body` uses it.
     ///
-    /// - Parameter fault: what is done to each accepted push, by its number from 0.
+    /// - Parameter fault: returns the treatment of each accepted push, by its number from 0.
     static func run<Result>(
         _ fault: @escaping @Sendable (Int) -> Fault = { _ in .none }, terms: Terms = Terms(),
         _ body: (LoadTarget) async throws -> Result

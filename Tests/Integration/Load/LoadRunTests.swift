@@ -5,9 +5,9 @@ import Testing
 
 @Suite("A load run", .timeLimit(.minutes(10)))
 struct LoadRunTests {
-    /// 100 pushes to 5 devices, open loop, so that nobody waits for what does not come.
+    /// Sends 100 pushes to 5 devices at a fixed rate, so that no push waits for a missing one.
     ///
-    /// - Parameter milliseconds: how long it is waited for; long enough for a busy machine.
+    /// - Parameter milliseconds: the wait for missing pushes; long enough for a busy machine.
     private func run(
         waiting milliseconds: Int = 60_000, leaving: Bool = false,
         _ fault: @escaping @Sendable (Int) -> FaultyServer.Fault
@@ -31,7 +31,7 @@ struct LoadRunTests {
         let push = try #require(result.phases.first { $0.name == "push" })
         #expect(push.sent == 100 && push.accepted == 100 && push.delivered == 100)
         #expect(push.acceptance?.count == 100 && push.delivery?.count == 100)
-        // The seconds have every push once, in its phase.
+        // The seconds contain every push once, in its phase.
         func sum(_ name: String, _ rate: (LoadResult.Second) -> Double) -> Double {
             result.timeline.filter { $0.phase == name }.reduce(0) { $0 + rate($1) * ($1.seconds ?? 0) }
         }
@@ -90,7 +90,7 @@ struct LoadRunTests {
         #expect(!result.verdict.isClean)
     }
 
-    /// Five devices, one provider, and these steps.
+    /// Makes a plan with five devices, one provider and these steps.
     private func plan(_ actions: [LoadPlan.Action]) -> LoadPlan {
         var plan = LoadPlan(
             name: "test", steps: actions.map { LoadPlan.Step($0, phase: "run") }, mainPhase: "run")
@@ -146,15 +146,15 @@ struct LoadRunTests {
         let result = try await FaultyServer.run({ $0 < 2 ? .lose : .none }) {
             try await LoadRun(plan(steps), on: $0).run()
         }
-        // Two may be under way, and the first two are lost: those after them have the places of these.
+        // Two pushes may be under way, and the first two are lost: later pushes take their places.
         let phase = try #require(result.phases.first)
         #expect(phase.sent == 50 && phase.accepted == 50 && phase.delivered <= 48)
         #expect(result.verdict.lost == 0)
         #expect(phase.accepted == phase.delivered + UInt64(result.verdict.excused ?? 0))
     }
 
-    /// The sentence with which a run fails.
-    /// - Parameter patience: milliseconds; more where the failure comes after a handshake, on a busy machine.
+    /// Returns the sentence with which a run fails.
+    /// - Parameter patience: milliseconds; more if the failure comes after a handshake, on a busy machine.
     private func failure(
         _ steps: [LoadPlan.Action], terms: FaultyServer.Terms = .init(), patience: Int = 500,
         _ change: (inout LoadTarget) throws -> Void = { _ in }
@@ -195,7 +195,7 @@ struct LoadRunTests {
             run.answerMilliseconds = 15_000
             return try await run.run()
         }
-        // What was waited for in vain is no part of the phase.
+        // The time of a vain wait does not belong to the phase.
         let whole = Double((ContinuousClock.now - start).components.seconds + 1)
         #expect(try #require(result.phases.first).seconds <= whole - 15)
         #expect(result.verdict.lost == 2 && result.verdict.doubled == 3 && result.verdict.strayed == 0)
@@ -273,7 +273,7 @@ struct LoadRunTests {
         let phase = try #require(result.phases.first)
         #expect(phase.lostLinks.values.reduce(0, +) == 1 && phase.failures.isEmpty, "\(phase)")
         #expect(phase.sent == 20 && result.verdict.isClean)
-        // Nobody was told whether the one that had no answer was accepted: it may have come.
+        // A provider does not know whether a push without an answer was accepted: it may have arrived.
         let arrivals = UInt64(try #require(result.verdict.unansweredArrivals))
         #expect(phase.accepted + arrivals == phase.delivered && arrivals <= phase.unanswered)
     }

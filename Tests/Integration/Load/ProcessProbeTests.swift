@@ -87,7 +87,7 @@ struct LoadTimelineTests {
             slice.isLast = isLast
             _ = timeline.add(slice, of: worker, at: 1, phase: phase, residentKiB: nil)
         }
-        // The first has begun another second when it is told; the second has not.
+        // The first thread has begun another second when this is reported; the second has not.
         tell(100, 1, of: 0, "a", isLast: false)
         tell(10, 0.25, of: 0, "a", isLast: true)
         tell(6, 0.5, of: 0, "b", isLast: true)
@@ -103,7 +103,7 @@ struct LoadTimelineTests {
     func growth() throws {
         var timeline = LoadTimeline(workers: 1)
         for second in 0..<40 {
-            // Warm-up: much at first. Then 3 KiB a second.
+            // Warm-up: the memory grows fast at first, and then by 3 KiB per second.
             let memory = second < 20 ? second * 1000 : 50_000 + second * 3
             _ = timeline.add(
                 slice(accepted: 0), of: 0, at: Double(second), phase: "soak", residentKiB: memory)

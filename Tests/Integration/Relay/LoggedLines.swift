@@ -1,7 +1,7 @@
 import PostriderNotifications
 import Synchronization
 
-/// What the log was told.
+/// Keeps the lines of a log.
 final class LoggedLines: Sendable {
     private let lines = Mutex<[Log.Line]>([])
 

@@ -9,13 +9,13 @@ import Testing
 @Suite("The program of on-presence")
 struct PresenceProgramTests {
     private func event(_ number: Int) -> Control.DeviceEvent {
-        // An enrolment is told without waiting.
+        // The enrolment is reported without a delay.
         Control.DeviceEvent(
             what: .enrolled, at: Int64(number), identity: "\(number)", name: "n", address: "", agent: "")
     }
 
-    /// Runs a script for some events, until `isOver` and the script has ended, or a minute has gone by. A script that
-    /// nobody waits for stays a zombie, and the exit tests of other suites never end beside one.
+    /// Runs a script for some events until `isOver` and the script's end, or for a minute. A script must not stay a
+    /// zombie, because exit tests of other suites do not end while there is one.
     private func run(
         _ script: String, _ events: [Control.DeviceEvent], mistake: String? = nil, lines: LoggedLines,
         until isOver: @escaping () -> Bool

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PostriderStorage
 
-/// The wrapper that the stores and the agent's inbox stand on.
+/// Tests the wrapper of SQLite under the stores and the agent's inbox.
 @Suite struct DatabaseTests {
     private let scratch = Scratch()
     private var path: String { scratch.path + "/file.sqlite" }
@@ -61,7 +61,7 @@ import Testing
     func index() throws {
         let database = try Database(path: path, schema: first)
         let other = try database.sibling()
-        // More than the first 32 KiB of an index hold.
+        // More rows than the first 32 KiB of an index hold.
         for number in 1...5000 { try database.execute("INSERT INTO thing (number) VALUES (\(number))") }
         #expect(try other.number("SELECT count(*) FROM thing") == 5000)
         try other.checkpoint()
@@ -134,7 +134,7 @@ import Testing
         checkpointer.stop()
     }
 
-    /// What the log was told, at a time that stands still.
+    /// Keeps the lines of a log, at a constant time.
     private final class ToldLines: Sendable {
         let now = Mutex<UInt64>(1_000_000_000_000)
         let lines = Mutex<[String]>([])
@@ -182,7 +182,7 @@ import Testing
         #expect(try Scratch.size(path) > before)
     }
 
-    /// A connection that is asked to copy the log in the middle of another one's copying.
+    /// A connection that is asked to copy the log while another connection copies it.
     private final class Interruption {
         let database: Database
         var isCopied: Bool?
@@ -197,7 +197,7 @@ import Testing
         let (copier, reader) = (try database.sibling(), try database.sibling())
         try reader.holdMoment()
         let interruption = Interruption(database)
-        // Called while the copier waits for the reader, with its lock held.
+        // SQLite calls this while the copier waits for the reader and holds its lock.
         unsafe sqlite3_busy_handler(
             copier.handle,
             { context, _ in

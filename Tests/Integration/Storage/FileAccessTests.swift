@@ -4,7 +4,7 @@ import Testing
 
 @testable import PostriderStorage
 
-/// Files that are there and that this process may not use, or has no room for.
+/// Tests with existing files that this process may not use, or that have no room.
 @Suite struct FileAccessTests {
     private let scratch = Scratch()
 
@@ -16,7 +16,7 @@ import Testing
         try SQLiteStore(directory: directory, log: .none).close()
         if name.hasSuffix("-wal") { try Data("left".utf8).write(to: URL(filePath: path)) }
         try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: path)
-        // Root writes anywhere: the files are another user's then, who opens them.
+        // Root can write anywhere, therefore another user opens the files then.
         let nobody: uid_t = 65_534
         if geteuid() == 0 {
             for file in try [""] + FileManager.default.subpathsOfDirectory(atPath: scratch.path) {
@@ -46,7 +46,7 @@ import Testing
         try FileManager.default.setAttributes(
             [.posixPermissions: name.isEmpty ? 0o500 : 0o400], ofItemAtPath: guarded)
         defer { unsafe _ = chmod(scratch.path, 0o700) }
-        // Root writes anywhere: the files are another user's then, who opens them.
+        // Root can write anywhere, therefore another user opens the files then.
         let nobody: uid_t = 65_534
         if geteuid() == 0 {
             for file in try [""] + FileManager.default.subpathsOfDirectory(atPath: scratch.path) {
@@ -65,7 +65,7 @@ import Testing
 
     @Test("A sync that finds no room is told as that, and the file is not believed any more")
     func fullSync() {
-        // SQLITE_IOERR_FSYNC: some file systems look for room only then.
+        // SQLITE_IOERR_FSYNC: some file systems look for room only at that point.
         let failure = StoreError(
             code: 10 | 4 << 8, message: "disk I/O error", path: "queue.sqlite", systemCode: ENOSPC)
         #expect(failure.kind == .inputOutput)

@@ -10,7 +10,7 @@ enum Engine: CaseIterable, CustomTestStringConvertible {
     var testDescription: String { self == .memory ? "MemoryStore" : "SQLiteStore" }
 }
 
-/// What a store of one engine stands on; it can be reopened, as a process that starts again does.
+/// The place of a store of one engine, which can be opened again, as after a restart of the process.
 final class Ground {
     let directory = Scratch()
     private let engine: Engine
@@ -36,10 +36,10 @@ final class Ground {
     }
 }
 
-/// A directory of one test, gone with it.
+/// A temporary directory for one test, removed with this object.
 final class Scratch {
     let path: String
-    /// Where a store goes; not made yet.
+    /// The path for a store; it does not exist yet.
     var store: String { path + "/store" }
 
     init() {
@@ -49,7 +49,7 @@ final class Scratch {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Copies the store's files as they are at this moment: what a process that is killed now leaves behind.
+    /// Copies the store's files as they are now, as a killed process would leave them.
     func copyStore(to target: String) throws {
         try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
         for name in try FileManager.default.contentsOfDirectory(atPath: store) where !name.hasSuffix("-shm") {
@@ -97,11 +97,11 @@ extension Store {
         return (entries, last.value)
     }
 
-    /// The row numbers present, in order.
+    /// The stored row numbers, in order.
     func rows() throws -> [Int64] { try scan().entries.map(\.row.value) }
 }
 
-/// A notification of which every field follows from `number`.
+/// Makes a notification whose fields all follow from `number`.
 func sample(
     _ number: Int64, payloadBytes: Int = 200, collapse: String? = nil, pushType: PushType? = .alert
 ) throws -> QueuedNotification {
@@ -123,7 +123,7 @@ func sample(
     )
 }
 
-/// Every field of a queued notification, to be compared.
+/// Returns every field of a queued notification, for comparison.
 func fields(_ queued: QueuedNotification) -> [AnyHashable] {
     let it = queued.notification
     return [

@@ -15,7 +15,7 @@ struct LogReserveTests {
             (0, nil), (63 * Self.kilo, nil), (64 * Self.kilo, 128 * Self.kilo),
             (72 * Self.kilo, 200 * Self.kilo), (80 * Self.kilo, nil), (136 * Self.kilo, 1032 * Self.kilo),
             (144 * Self.kilo, nil), (968 * Self.kilo, 1992 * Self.kilo), (970 * Self.kilo, nil),
-            // It began anew, in the same file.
+            // The log began anew in the same file.
             (64 * Self.kilo, nil), (72 * Self.kilo, nil),
         ]
         for step in steps {
@@ -36,7 +36,7 @@ struct LogReserveTests {
         #expect(reserve.piece(of: whole, free: .max) == nil)
     }
 
-    /// A disk whose free space a log's file takes.
+    /// A disk whose free space shrinks as a log's file grows.
     private struct Disk {
         var free: Int
         var reserve = LogReserve()
@@ -68,7 +68,7 @@ struct LogReserveTests {
         let mega = 1024 * Self.kilo
         #expect(reserve.length(afterBytes: mega, free: { 15 * mega }) == nil)
         #expect(reserve.length(afterBytes: 2 * mega, free: { 16 * mega }) == 3 * mega)
-        // More than half of that is used up, and little is left.
+        // More than half of it is used, and little free space is left.
         #expect(reserve.length(afterBytes: 2 * mega + 768 * Self.kilo, free: { mega }) == nil)
     }
 

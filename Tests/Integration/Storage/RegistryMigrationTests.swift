@@ -4,12 +4,12 @@ import Testing
 
 @testable import PostriderStorage
 
-/// Registries that an earlier version of this program wrote.
+/// Registries that earlier versions of this program wrote.
 @Suite struct RegistryMigrationTests {
     private let scratch = Scratch()
     private var path: String { scratch.path + "/registry.sqlite" }
 
-    /// A file as the program wrote it when its schema had so many steps.
+    /// Makes a file as the version of the program with this many schema steps wrote it.
     private func file(ofVersion version: Int) throws -> Database {
         let schema = RegistryFile.schema
         return try Database(

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A database file under which the disk has failed")
 struct RenewalTests {
-    /// A file of numbers.
+    /// A database file with numbers.
     private final class Numbers: DatabaseFile {
         let database: Database
         private let insert: Statement
@@ -92,7 +92,7 @@ struct RenewalTests {
             let trusted = try TrustedFile<Numbers>(path: path, thresholdPages: nil, log: .none)
             try trusted.file.add(1)
             trusted.file.database.isDoubtful = true
-            // SQLite's index of a log, where it is a file, has 32 KiB from the first read on.
+            // SQLite's index of a log, if it is a file, has 32 KiB from the first read on.
             signal(SIGXFSZ, SIG_IGN)
             var limit = rlimit(rlim_cur: 24 << 10, rlim_max: 24 << 10)
             unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
@@ -107,7 +107,7 @@ struct RenewalTests {
         let store = try SQLiteStore(directory: scratch.store, log: .none)
         try store.commit(enqueue: (1...5).map { try sample($0) })
         let file = try #require(store.queueDatabase)
-        // As if the disk had failed under rows 4 to 9.
+        // Acts as if the disk had failed under rows 4 to 9.
         store.doubt((4...9).map { QueueRow($0) })
         file.isDoubtful = true
         try store.commit(enqueue: [try sample(20)])

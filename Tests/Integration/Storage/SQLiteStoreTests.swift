@@ -5,7 +5,7 @@ import Testing
 
 @testable import PostriderStorage
 
-/// What only a store on a disk can get wrong.
+/// Tests of what only a store on a disk can do wrong.
 @Suite struct SQLiteStoreTests {
     private let scratch = Scratch()
 
@@ -13,7 +13,8 @@ import Testing
         try SQLiteStore(directory: scratch.store, log: log, logPages: logPages)
     }
 
-    /// The failure of opening, which is of this kind and one sentence that names the file or directory.
+    /// Opens a store and returns the error, which must have this kind and one sentence that names the file or
+    /// directory.
     private func refusal(_ kind: StoreError.Kind, naming name: String) throws -> String {
         let failure = try #require(throws: StoreError.self) { try open() }
         #expect(failure.kind == kind)
@@ -209,7 +210,7 @@ import Testing
     func boundedLog() throws {
         let store = try open(logPages: 64)
         var row: Int64 = 0
-        // The log starts anew once another thread has copied it: commit until that has been seen five times.
+        // The log starts anew once another thread has copied it: commits follow until that has happened five times.
         var restarts = 0
         var pages = 0
         while restarts < 5, row < 400_000 {

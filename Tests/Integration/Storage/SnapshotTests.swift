@@ -4,7 +4,7 @@ import Testing
 
 @testable import PostriderStorage
 
-/// Copies of a store that is in use.
+/// Tests of copies of a store that is in use.
 @Suite struct SnapshotTests {
     private let scratch = Scratch()
     private var copy: String { scratch.path + "/copy" }
@@ -153,7 +153,7 @@ import Testing
     }
 }
 
-/// A file that is opened anew; what it is opened anew for is shown under failing disks (`make torture`).
+/// Tests of reopening a file. `make torture` shows the reason for it, on failing disks.
 @Suite struct TrustedFileTests {
     private let scratch = Scratch()
     private var path: String { scratch.path + "/queue.sqlite" }

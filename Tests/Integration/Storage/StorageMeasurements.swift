@@ -6,9 +6,8 @@ import Testing
 
 private let measuredDirectory = ProcessInfo.processInfo.environment["POSTRIDER_MEASURE"]
 
-/// Measurements, not tests: they assert nothing about time. They run when `POSTRIDER_MEASURE` names a
-/// directory on the disk to be measured:
-/// `POSTRIDER_MEASURE=/var/tmp swift test -c release -Xswiftc -enable-testing --filter StorageMeasurements`.
+/// Measurements, not tests: they check no times. They run when `POSTRIDER_MEASURE` names a directory on the disk to
+/// measure: `POSTRIDER_MEASURE=/var/tmp swift test -c release -Xswiftc -enable-testing --filter StorageMeasurements`.
 @Suite(.serialized, .enabled(if: measuredDirectory != nil, "POSTRIDER_MEASURE is not set"))
 struct StorageMeasurements {
     private let path = (measuredDirectory ?? "") + "/postrider-measure-" + UUID().uuidString

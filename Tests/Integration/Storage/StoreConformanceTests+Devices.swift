@@ -1,6 +1,6 @@
 import PostriderNotifications
 
-/// Changes of what is known of devices.
+/// Tests of changes of devices and registrations.
 extension StoreConformanceTests {
     func presence(
         _ high: UInt64, _ isConnected: Bool, _ since: Int64, _ ending: DevicePresence.Ending? = nil

@@ -2,7 +2,7 @@ import PostriderNotifications
 import PostriderStorage
 import Testing
 
-/// What every store does, whatever engine it stands on.
+/// The behaviour of every store, whatever its engine.
 @Suite struct StoreConformanceTests {
     // The queue.
 
@@ -169,7 +169,7 @@ import Testing
         )
     }
 
-    /// A key with everything that a key can have.
+    /// Makes a key that has a value in every field.
     private func topicKey(_ identifier: String) throws -> ProviderKeyRecord {
         ProviderKeyRecord(
             identifier: identifier, team: "T", publicKey: "-----BEGIN", addedAt: Moment(milliseconds: 4),
@@ -244,7 +244,7 @@ import Testing
         ] + channelChanges()
     }
 
-    /// What the changes leave, written out.
+    /// Makes the registry that the changes must lead to.
     private func expectedRegistry() throws -> Registry {
         var registry = Registry()
         registry.tokenSecrets = [[4], [1, 2, 3]]

@@ -68,7 +68,7 @@ struct TraceStoreTests {
                 detail: TraceEvent.connection(UInt64(row) << 40 | 3, ofShard: 255)))
     }
 
-    /// All records, segment by segment.
+    /// Returns all records, segment by segment.
     private static func records(_ store: any TraceStore) throws -> [TraceRecord] {
         var records: [TraceRecord] = []
         for segment in store.segments {

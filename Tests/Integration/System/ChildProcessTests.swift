@@ -15,7 +15,7 @@ struct ChildProcessTests {
         let process = try processes.start(start) { found = $0 }
         #expect(process.identifier > 0 && process.startedAt > 0)
         while found == nil { loop.turn() }
-        // It is over: nothing is sent to whoever has the number next.
+        // The process has ended: the signal must not reach another process that now has its number.
         process.kill()
         return found
     }
@@ -50,7 +50,7 @@ struct ChildProcessTests {
         await #expect(processExitsWith: .exitCode(0)) {
             let loop = try EventLoop()
             let processes = ProcessTable(on: loop)
-            // The one that a program may have is taken here.
+            // This takes the only free descriptor that a program may have.
             if fcntl(0, F_GETFD) < 0 { unsafe _ = open("/dev/null", O_RDONLY) }
             var limit = rlimit(rlim_cur: 1, rlim_max: 1)
             unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -63,7 +63,7 @@ struct ChildProcessTests {
     @Test("leaves no zombies of its own children behind, and is waited for by nobody else", .bug(id: "A14"))
     func orphans() async {
         await #expect(processExitsWith: .success) {
-            // As the first process of a container, this one is given whatever is orphaned below it.
+            // This process becomes the parent of orphaned processes below it, like the first process of a container.
             #expect(try Self.becomeSubreaper() == 0)
             Signals.block([SIGCHLD])
             let loop = try EventLoop()
@@ -71,12 +71,12 @@ struct ChildProcessTests {
             try processes.reapOrphans()
             var endings: [ProcessEnding] = []
             for code: Int32 in 1...10 {
-                // Three are orphaned at once, and end before, with and after their parent.
+                // Three children are orphaned at once, and end before, with and after their parent.
                 let script = "(exit 3 &); (sleep 0.1 &); (sleep 0.0\(code) &); exit \(code)"
                 let start = ProgramStart(path: "/bin/sh", arguments: ["-c", script], environment: [:])
                 _ = try processes.start(start) { endings.append($0) }
             }
-            // A thread of the test's own may have heard the signal in the loop's place.
+            // Another thread of the test process may have received the signal in place of the loop.
             let timer = loop.makeTimer { processes.reap() }
             while waitid(P_ALL, 0, nil, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD {
                 timer.arm(afterMilliseconds: 10)
@@ -87,7 +87,7 @@ struct ChildProcessTests {
         }
     }
 
-    /// prctl(2) with PR_SET_CHILD_SUBREAPER; Swift imports no function with a variable number of arguments.
+    /// Calls prctl(2) with PR_SET_CHILD_SUBREAPER. Swift imports no function with a variable number of arguments.
     private static func becomeSubreaper() throws -> Int32 {
         typealias Control = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
         let control = unsafe try #require(dlsym(nil, "prctl"))
@@ -123,7 +123,7 @@ struct ChildProcessTests {
         await #expect(processExitsWith: .success) {
             let loop = try EventLoop()
             let processes = ProcessTable(on: loop)
-            // One descriptor is left, for the process, and none to read of it.
+            // One free descriptor is left, for the process, and none for reading from it.
             let free = dup(0)
             close(free)
             var limit = rlimit(rlim_cur: rlim_t(free + 1), rlim_max: rlim_t(free + 1))

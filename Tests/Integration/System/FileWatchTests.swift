@@ -18,7 +18,7 @@ struct FileWatchTests {
         try "Neighbour".write(toFile: directory + "/zones", atomically: false, encoding: .utf8)
         try FileManager.default.createSymbolicLink(atPath: file, withDestinationPath: "GMT")
         while count == 0 { loop.turn() }
-        // A file of another name, which takes this one's place.
+        // A file of another name is renamed to this one's name.
         try "CET".write(toFile: file, atomically: true, encoding: .utf8)
         while count == 1 { loop.turn() }
         try FileManager.default.removeItem(atPath: file)

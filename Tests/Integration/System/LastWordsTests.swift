@@ -12,12 +12,12 @@ struct LastWordsTests {
         let result = await #expect(
             processExitsWith: .signal(SIGABRT), observing: [\.standardOutputContent]
         ) {
-            // Swift's backtraces may have it.
+            // Swift's backtraces may have set a handler.
             _ = signal(SIGABRT, SIG_DFL)
             LastWords.waitForLog()
             LastWords.unwritten.add(1, ordering: .relaxed)
             _ = try Thread.spawn(name: "log") {
-                // The handler is gone as soon as the crash has begun.
+                // The handler is removed as soon as the crash has begun.
                 while isHandled(SIGABRT) {}
                 try? StandardStream.output.write("the last line\n")
                 LastWords.unwritten.subtract(1, ordering: .relaxed)

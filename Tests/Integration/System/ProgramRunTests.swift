@@ -28,7 +28,7 @@ struct ProgramRunTests {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
             #expect(try run("exec cat", input: bytes) == ProgramResult(ending: .exited(0), output: bytes))
         }
-        // One that does not read is no failure.
+        // It is no failure if a program does not read its input.
         #expect(try run("echo a", input: [1, 2]).output == Array("a\n".utf8))
     }
 
@@ -54,7 +54,7 @@ struct ProgramRunTests {
                 String(decoding: result.output, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
             ))
         #expect(result.ending == .exited(0))
-        // Ended, or not waited for yet by whoever adopts it.
+        // Returns false if the process has ended, even if its new parent has not waited for it yet.
         func isRunning() -> Bool {
             let text = try? String(contentsOfFile: "/proc/\(child)/stat", encoding: .utf8)
             return text.map { !$0.contains(") Z ") } ?? false

@@ -6,7 +6,7 @@ import Testing
 @testable import PostriderTransport
 
 @Suite struct SupervisorTests {
-    /// A supervisor's socket.
+    /// Makes a supervisor's socket.
     private func bound(_ path: String, _ prefix: String) throws -> Descriptor {
         let supervisor = Descriptor(owning: socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0))
         var address = sockaddr_un()
@@ -30,7 +30,7 @@ import Testing
         let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
         defer { _ = unsafe unlink(path) }
         let supervisor = try bound(path, "")
-        // One that waited would wait for ever.
+        // A blocking call would never return here.
         var count = 0
         while Supervisor.notify("WATCHDOG=1", socket: path, waits: false) { count += 1 }
         #expect(count > 0)

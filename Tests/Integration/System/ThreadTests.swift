@@ -11,7 +11,7 @@ struct ThreadTests {
         var niceness: Int32
     }
 
-    /// What a thread finds about itself after something; it ends then.
+    /// Runs an action on a new thread and returns what the thread then finds about itself.
     private func onThread(after action: @escaping @Sendable () -> Void) async throws -> Observed {
         try await withCheckedThrowingContinuation { continuation in
             do {

@@ -40,7 +40,7 @@ struct WallTimerTests {
         var (rings, changes) = (0, [Int64]())
         let timer = try loop.makeWallTimer(ring: { rings += 1 }, clockChanged: { changes.append($0) })
         timer.arm(atWallMilliseconds: loop.wallMilliseconds - 1)
-        // What the kernel says when somebody may set the clock.
+        // This is the kernel's answer when the clock may have been set.
         timer.take(.failed(SystemError(number: ECANCELED)))
         #expect(changes == [0] && rings == 0)
         while rings == 0 { loop.turn() }
@@ -49,7 +49,7 @@ struct WallTimerTests {
 }
 
 extension EventLoop {
-    /// A turn that does not wait.
+    /// Runs a turn that does not wait.
     fileprivate func turnOnce() {
         let timer = makeTimer {}
         timer.arm(afterMilliseconds: 0)

@@ -6,7 +6,7 @@ import Testing
 @testable import PostriderTLS
 
 @Suite("A call of OpenSSL that fails") struct FailingCipherTests {
-    /// A thread whose OpenSSL lacks one cipher.
+    /// The contexts of a thread whose OpenSSL lacks one cipher.
     private let ciphers = AEADContexts(cipherName: { $0 == .aes256GCM ? "no such cipher" : $0.cipherName })
 
     @Test("ends the stream that needs it, with internal_error, and no other of its thread")

@@ -3,8 +3,7 @@ import PostriderCrypto
 import PostriderTLS
 import PostriderTransport
 
-/// Debian's `openssl s_client`, a client that is not ours, connected to one stream of ours over a Unix
-/// socket.
+/// Debian's `openssl s_client`, a client with foreign code, connected to one of our streams over a Unix socket.
 ///
 /// The socket blocks: a handshake or a read returns when the other side has done its part.
 final class ForeignClient {
@@ -44,7 +43,7 @@ final class ForeignClient {
         try server.write(bytes.span, using: ciphers)
     }
 
-    /// Reads what the client has said, or waits for it.
+    /// Reads what the client has sent, or waits for it.
     func read() throws(CryptoError) -> (TLSStream.Transfer, [UInt8]) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         var span = buffer.mutableSpan
@@ -53,7 +52,7 @@ final class ForeignClient {
         return (transfer, Array(buffer[..<count]))
     }
 
-    /// Waits until the client has sent something: a line that is typed before may be lost behind a command.
+    /// Waits until the client has sent something. A line that is typed earlier may be lost after a command.
     func awaitInput() {
         var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         unsafe poll(&wait, 1, -1)
@@ -62,7 +61,7 @@ final class ForeignClient {
     /// Types a line at the client.
     func type(_ line: String) { input.fileHandleForWriting.write(Data((line + "\n").utf8)) }
 
-    /// Ends the connection, and returns everything that the client said.
+    /// Ends the connection, and returns everything that the client printed.
     func end() -> String {
         server.shutdown(using: ciphers)
         close(descriptor)

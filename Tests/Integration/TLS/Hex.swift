@@ -1,4 +1,4 @@
-/// The bytes that hexadecimal digits spell, which may be set apart by spaces.
+/// Returns the bytes of hexadecimal digits; spaces are ignored.
 func hex(_ text: String) -> [UInt8] {
     let digits = text.compactMap(\.hexDigitValue)
     return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }

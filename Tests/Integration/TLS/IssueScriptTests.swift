@@ -13,7 +13,7 @@ import Testing
         folder = paper.path("issued")
     }
 
-    /// Runs the script, and returns its exit status and what it said.
+    /// Runs the script, and returns its exit status and its output.
     private func run(_ arguments: [String]) throws -> (status: Int32, said: String) {
         let process = Process()
         let output = Pipe()
@@ -56,7 +56,7 @@ import Testing
                 let details = try #require(CertificateDetails(der: shown.der))
                 #expect(details.userIdentifier == topic)
                 #expect(details.commonName == client)
-                // What they say: PushExtensionsTests, and the provider contract.
+                // PushExtensionsTests and the provider contract check the contents.
                 let apples = details.extensions.map(\.identifier).filter {
                     $0.hasPrefix("1.2.840.113635.100.6.3.")
                 }

@@ -27,8 +27,8 @@ import Testing
         }
     }
 
-    /// Section 5 of RFC 8448: the server's application traffic secret, and the one after its KeyUpdate, are not printed
-    /// there; what `openssl s_client` computes is compared by ``TLSPolicyTests/leaving(suite:)``.
+    /// RFC 8448, section 5, does not print the server's application traffic secret, nor the secret after its
+    /// KeyUpdate. ``TLSPolicyTests/leaving(suite:)`` compares them with the results of `openssl s_client`.
     @Test("Each secret, label and length comes to other bytes")
     func distinct() throws {
         let secrets = [UInt8(1), 2].map { [UInt8](repeating: $0, count: 48) }

@@ -2,11 +2,11 @@ import CPostriderSSL
 import Glibc
 import Synchronization
 
-/// The blocks of memory that OpenSSL has, seen through functions of our own (CRYPTO_set_mem_functions(3)). Used by
-/// one thread, in a process that has not used OpenSSL yet. Addresses are kept as numbers: C functions can have no
+/// Observes the memory blocks of OpenSSL with our own allocation functions (CRYPTO_set_mem_functions(3)). For one
+/// thread, in a process that has not used OpenSSL yet. Addresses are kept as numbers, because C functions can have no
 /// other state.
 enum OpenSSLMemory {
-    /// In front of each block: the neighbours in the list of all blocks, and how many bytes it has.
+    /// The head in front of each block: its neighbours in the list of all blocks, and its size.
     private struct Head {
         var previous: UInt
         var next: UInt
@@ -20,7 +20,7 @@ enum OpenSSLMemory {
     private static let findsInFreed = Atomic<Int>(0)
     static let patternBytes = 16
 
-    /// Begins to look. Traps if the library has memory already.
+    /// Begins to observe. Traps if the library has allocated memory already.
     static func watch() {
         let status = unsafe CRYPTO_set_mem_functions(
             { count, _, _ in unsafe OpenSSLMemory.allocate(count) },
@@ -38,11 +38,11 @@ enum OpenSSLMemory {
         findsInFreed.store(0, ordering: .relaxed)
     }
 
-    /// How many blocks were freed since, and how many of them held the bytes.
+    /// The number of blocks that were freed since, and how many of them contained the bytes.
     static var freedBlocks: Int { freed.load(ordering: .relaxed) }
     static var freedBlocksWithPattern: Int { findsInFreed.load(ordering: .relaxed) }
 
-    /// How many blocks hold the bytes now.
+    /// The number of blocks that contain the bytes now.
     static var blocksWithPattern: Int {
         var count = 0
         var address = first.load(ordering: .relaxed)

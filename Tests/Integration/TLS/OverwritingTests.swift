@@ -4,8 +4,8 @@ import Testing
 
 @testable import PostriderTLS
 
-/// Looks into the memory that OpenSSL has, and into each block that it frees. The library takes functions for that once
-/// only, before it has been used: each of these tests is a process of its own.
+/// Searches OpenSSL's memory, and each block that it frees, for keys. The library accepts allocation functions only
+/// once, before its first use, therefore each of these tests is its own process.
 @Suite("Keys that come to their end") struct OverwritingTests {
     @Test("The secret of a traffic key is overwritten before its memory is freed, after an update as well")
     func secret() async {
@@ -40,7 +40,7 @@ import Testing
                     let (peer, server) = try RecordPeer.pair(suite, ciphers: ciphers)
                     OpenSSLMemory.look(for: unsafe Array(peer.sending.key))
                     #expect(try server.take(peer.record([7, 23]), ciphers)?.1 == [7])
-                    // The keys of both ends, and what the contexts of this thread have of them.
+                    // The keys of both ends, and their copies in the contexts of this thread.
                     #expect(OpenSSLMemory.blocksWithPattern == 4, "\(suite)")
                 }
                 #expect(OpenSSLMemory.blocksWithPattern == 2, "\(suite)")

@@ -3,7 +3,7 @@ import PostriderCrypto
 import PostriderTLS
 import PostriderTransport
 
-/// Certificates and keys on disk for one test; the folder goes when the test lets go of it.
+/// Certificates and keys on disk for one test; their folder is removed with this object.
 final class Paper {
     let folder: URL
     let authority: Certificates.Issued
@@ -33,7 +33,7 @@ final class Paper {
         _ = try write(name + ".key", issued.key)
     }
 
-    /// A server's context for localhost and 127.0.0.1.
+    /// Makes a server's context for localhost and 127.0.0.1.
     func server(
         allowsMissingALPN: Bool = true, clientCertificates: TLSContext.ClientCertificates = .none,
         records: TLSRecords = .own
@@ -47,7 +47,7 @@ final class Paper {
             allowsMissingALPN: allowsMissingALPN, clientCertificates: clientCertificates, records: records)
     }
 
-    /// A client's context that trusts the authority and shows a certificate if there is one.
+    /// Makes a client's context that trusts the authority, with a certificate if there is one.
     func client(alpn: [String] = ["h2"], certificate: Certificates.Issued? = nil) throws -> TLSContext {
         if let certificate { try write("client", certificate) }
         return try TLSContext.client(

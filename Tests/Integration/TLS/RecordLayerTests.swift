@@ -65,7 +65,7 @@ import Testing
         #expect(violation(of: first, by: server)?.alert == .badRecordMAC)
     }
 
-    /// What a record holds, its content type last, and the alert that RFC 8446 has for it.
+    /// The plaintext of a wrong record, with its content type last, and the alert that RFC 8446 prescribes.
     struct Violation: CustomTestStringConvertible, Sendable {
         let inside: [UInt8]
         let alert: RecordViolation.Alert

@@ -1,7 +1,7 @@
 @testable import PostriderCrypto
 @testable import PostriderTLS
 
-/// The far end of a record layer: it seals whatever it is told to, good or bad, and opens what comes back.
+/// The other end of a record layer: it seals any content, valid or not, and opens the answers.
 final class RecordPeer {
     let suite: RecordSuite
     let ciphers: AEADContexts
@@ -15,7 +15,7 @@ final class RecordPeer {
         receiving = try TrafficKey.filled(with: 2, suite, ciphers)
     }
 
-    /// Both ends of a stream, always with the same keys.
+    /// Makes both ends of a stream, always with the same keys.
     static func pair(
         _ suite: RecordSuite, contentLimit: Int = RecordLayer.mostContent,
         mostRecords: UInt64 = RecordSuite.mostRecords, ciphers: AEADContexts = AEADContexts()
@@ -27,11 +27,11 @@ final class RecordPeer {
         return (try RecordPeer(suite, ciphers), ServerRecords(layer))
     }
 
-    /// Goes on to the next key for what it sends, or receives.
+    /// Changes to the next key for sending, or for receiving.
     func advanceSending() throws { try sending.advance(ciphers.derivation) }
     func advanceReceiving() throws { try receiving.advance(ciphers.derivation) }
 
-    /// A record of `inside`, which ends with its kind, and zeros.
+    /// Makes a record of `inside`, which ends with its content type and zeros.
     func record(_ inside: [UInt8]) throws -> [UInt8] {
         let length = inside.count + RecordSuite.tagBytes
         var record = [23, 3, 3, UInt8(length >> 8), UInt8(length & 0xFF)] + inside
@@ -40,7 +40,7 @@ final class RecordPeer {
         return record
     }
 
-    /// What is inside of the record at the front of `bytes`, which loses it; nil: it is not sealed as it should be.
+    /// Opens the record at the front of `bytes` and removes it. Returns nil if its seal is wrong.
     func open(_ bytes: inout [UInt8]) throws -> [UInt8]? {
         guard bytes.count >= 5, bytes.count >= 5 + Int(bytes[3]) << 8 + Int(bytes[4]) else { return nil }
         var record = Array(bytes[..<(5 + Int(bytes[3]) << 8 + Int(bytes[4]))])
@@ -53,14 +53,14 @@ final class RecordPeer {
 }
 
 extension TrafficKey {
-    /// The key that follows from a secret of equal bytes.
+    /// Returns the key that follows from a secret of equal bytes.
     static func filled(
         with byte: UInt8, _ suite: RecordSuite, _ ciphers: AEADContexts
     ) throws -> TrafficKey {
         try TrafficKey.of([UInt8](repeating: byte, count: suite.secretBytes), suite, ciphers)
     }
 
-    /// The key that follows from a secret.
+    /// Returns the key that follows from a secret.
     static func of(
         _ secret: [UInt8], _ suite: RecordSuite, _ ciphers: AEADContexts
     ) throws -> TrafficKey {
@@ -77,7 +77,7 @@ final class ServerRecords {
 
     init(_ layer: consuming RecordLayer) { self.layer = layer }
 
-    /// What comes of the record at the front of `bytes`: its content, or what it was.
+    /// Processes the record at the front of `bytes`. Returns its content, or another result.
     func take(
         _ bytes: [UInt8], _ ciphers: AEADContexts
     ) throws(RecordViolation) -> (RecordLayer.Arrival, [UInt8])? {
@@ -90,7 +90,7 @@ final class ServerRecords {
         return (opened.arrival, Array(bytes[place]))
     }
 
-    /// The records that say this.
+    /// Makes the records with this content.
     func say(_ content: [UInt8], _ ciphers: AEADContexts) throws -> [UInt8] {
         try unsafe content.withUnsafeBufferPointer { content in
             let count = try unsafe layer.seal(content, into: ciphers.room, ciphers)

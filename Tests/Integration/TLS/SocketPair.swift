@@ -3,7 +3,7 @@ import PostriderCrypto
 import PostriderTLS
 import PostriderTransport
 
-/// A server and a client over the two ends of a socket, both in this thread.
+/// A server and a client at the two ends of a socket, both in this thread.
 final class SocketPair {
     let descriptors: [Int32]
     let server: TLSStream
@@ -23,13 +23,13 @@ final class SocketPair {
 
     deinit { for descriptor in descriptors { close(descriptor) } }
 
-    /// How a handshake ended on each side; nil: completed.
+    /// The errors of a handshake, for each side; nil if it succeeded.
     struct Outcome {
         var server: CryptoError?
         var client: CryptoError?
     }
 
-    /// Turns both sides until each is done or failed.
+    /// Runs both sides until each has finished or failed.
     func handshake() -> Outcome {
         var outcome = Outcome()
         var isServerDone = false
@@ -41,7 +41,7 @@ final class SocketPair {
         return outcome
     }
 
-    /// Takes a step of one side. True: it is done, or has failed.
+    /// Runs one step of one side. Returns true if it has finished or failed.
     func turn(_ stream: TLSStream, _ failure: inout CryptoError?) -> Bool {
         do {
             return try stream.handshake(using: ciphers) == .complete
@@ -53,7 +53,7 @@ final class SocketPair {
 }
 
 extension SocketPair {
-    /// A pair that has shaken hands, and of which the server has left OpenSSL, or not.
+    /// Creates a pair after its handshake, whose server has left OpenSSL or not.
     convenience init(_ paper: Paper, leaving: Bool) throws {
         try self.init(paper.server(), paper.client())
         let outcome = handshake()
@@ -61,7 +61,7 @@ extension SocketPair {
         if leaving { server.leaveHandshake(using: ciphers) }
     }
 
-    /// Reads what is there, or says why there is nothing.
+    /// Reads the available bytes, or returns why there are none.
     func read(_ stream: TLSStream) throws(CryptoError) -> (TLSStream.Transfer, [UInt8]) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         var span = buffer.mutableSpan
@@ -70,7 +70,7 @@ extension SocketPair {
         return (transfer, Array(buffer[..<count]))
     }
 
-    /// Writes what the socket takes of it.
+    /// Writes the bytes that the socket has room for.
     func write(_ bytes: [UInt8], to stream: TLSStream) throws(CryptoError) -> TLSStream.Transfer {
         try stream.write(bytes.span, using: ciphers)
     }

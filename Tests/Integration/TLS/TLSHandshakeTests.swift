@@ -78,7 +78,7 @@ import Testing
         #expect(try reported(nil) == nil)
     }
 
-    /// What the server reports of a client that shows this certificate.
+    /// Returns the server's report about a client with this certificate.
     private func reported(_ issued: Certificates.Issued?) throws -> PeerCertificate? {
         let trust = TLSContext.ClientCertificates.requested(trustFile: paper.path("authority.pem"))
         let pair = try SocketPair(

@@ -131,7 +131,7 @@ import Testing
         client.type("before")
         #expect(try client.read().1 == Array("before\n".utf8))
         #expect(try client.write(Array("first".utf8)) == .bytes(5))
-        // The client takes a new key and asks for one of ours.
+        // The client changes its key and asks for a new one of ours.
         client.type("K")
         client.awaitInput()
         client.type("after")
@@ -185,9 +185,9 @@ import Testing
         #expect(sizes.count { $0 == most } == 20_000 / mostBytes)
     }
 
-    /// The lengths of the records of application data that `openssl s_client -msg` has received.
+    /// Returns the lengths of the records of application data that `openssl s_client -msg` has received.
     private static func recordBytes(in text: String) -> [Int] {
-        // What the client prints of the content stands in front of a title, without a line's end.
+        // The client prints content in front of a title, without the end of a line.
         let lines = text.split(separator: "\n")
         return zip(lines, lines.dropFirst()).compactMap { title, line in
             guard title.contains("<<<"), title.contains("RecordHeader") else { return nil }

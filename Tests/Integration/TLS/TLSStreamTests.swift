@@ -4,7 +4,8 @@ import PostriderTLS
 import PostriderTransport
 import Testing
 
-/// Each with a server that stays with OpenSSL, and with one whose records are our own: nobody may see a difference.
+/// Runs each test with a server that stays with OpenSSL, and with one that has its own record layer: the results must
+/// be the same.
 @Suite("TLS streams") struct TLSStreamTests {
     let paper: Paper
 
@@ -73,7 +74,7 @@ import Testing
         #expect(try pair.read(reader).1 == Array("last".utf8))
         #expect(reader.hasBufferedInput)
         #expect(try pair.read(reader).0 == .endOfStream)
-        // The other direction goes on.
+        // The other direction still works.
         #expect(try pair.write([1], to: reader) == .bytes(1))
     }
 
@@ -97,7 +98,7 @@ import Testing
         #expect(try pair.read(pair.server).0 == .endOfStream)
         #expect(try pair.write(bytes, to: pair.server) == .endOfStream)
         pair.server.shutdown(using: pair.ciphers)
-        // And the peer is told.
+        // The peer is told as well.
         let told = #expect(throws: CryptoError.self) { _ = try pair.read(pair.client) }
         #expect(told?.description.contains("alert") == true)
     }

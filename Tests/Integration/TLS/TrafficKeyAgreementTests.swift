@@ -16,7 +16,7 @@ import Testing
         let client = try paper.client()
         let pairs = try (0..<4).map { _ in try SocketPair(server, client) }
         var failure: CryptoError?
-        // Each is a step further than the one behind it.
+        // Each handshake is one step ahead of the one after it.
         for round in 0..<8 {
             for (place, pair) in pairs.enumerated() where place <= round {
                 for stream in [pair.client, pair.server] { _ = pair.turn(stream, &failure) }

@@ -14,7 +14,7 @@ import Testing
     private static let server =
         "SERVER_TRAFFIC_SECRET_0 \(randomDigits) \(String(repeating: "02", count: 32))"
 
-    /// What comes of these lines: whether a record layer has its keys.
+    /// Returns whether a record layer gets its keys from these lines.
     private func hasKeys(
         _ lines: [String], _ suite: RecordSuite = .aes128GCM, random: [UInt8] = Self.random
     ) -> Bool {
@@ -69,7 +69,7 @@ import Testing
     func malformed(line: String) {
         #expect(hasKeys([Self.client, Self.server]))
         #expect(!hasKeys([line, Self.server]))
-        // Nor does a good line that follows make up for it.
+        // A valid line after it does not make up for the invalid one.
         #expect(!hasKeys([line, Self.client, Self.server]))
     }
 
@@ -108,7 +108,7 @@ import Testing
 }
 
 extension TrafficSecrets {
-    /// The record layer of AES-128-GCM that follows; nil if there is none.
+    /// Returns the record layer of AES-128-GCM with these keys; nil if there are none.
     fileprivate func layer(_ ciphers: AEADContexts) -> ServerRecords? {
         guard let layer = records(.aes128GCM, contentLimit: 16_384, ciphers.derivation) else { return nil }
         return ServerRecords(layer)

@@ -37,7 +37,7 @@ import Testing
         #expect(try Self.sleeps() > before)
     }
 
-    /// How often this thread has gone to sleep by itself.
+    /// Returns how often this thread has gone to sleep by itself.
     private static func sleeps() throws -> Int {
         let status = try String(contentsOfFile: "/proc/thread-self/status", encoding: .utf8)
         let line = status.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches:") }

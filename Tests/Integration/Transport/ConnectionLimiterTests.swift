@@ -50,7 +50,7 @@ import Testing
         let source = try Self.source("192.0.2.1:1")
         for _ in 0..<5 { _ = try gate.admit(source, now: Self.second) }
         #expect(throws: Refusal.attempts) { try gate.admit(source, now: Self.second) }
-        // Ten a second: one more each tenth.
+        // The rate is ten per second, so one more is allowed each tenth of a second.
         for tenth in 1...20 as ClosedRange<UInt64> {
             let now = Self.second + tenth * Self.second / 10
             _ = try gate.admit(source, now: now)
@@ -76,7 +76,7 @@ import Testing
         let third = try gate.admit(one, now: 0)
         var fourth: ConnectionPermit? = try gate.admit(other, now: 0)
         #expect(throws: Refusal.handshakes) { try gate.admit(other, now: 0) }
-        // A connection that goes in its handshake gives both places back.
+        // A connection that ends in its handshake returns both places.
         fourth = nil
         fourth = try gate.admit(other, now: 0)
         withExtendedLifetime((first, second, third, fourth)) {}

@@ -197,7 +197,7 @@ import Testing
         pair.loop.adopt(try #require(connection.detach()))
         #expect(connection.token != stale)
         #expect(!pair.loop.holds(stale))
-        // Had it been heard, it would have been taken for the end of the input.
+        // If the connection had noticed it, it would have been the end of the input.
         connection.hasInputEnded = true
         pair.loop.dispatch((stale, [.readable, .hangUp, .error]))
         connection.hasInputEnded = false

@@ -4,14 +4,14 @@ import Testing
 
 @testable import PostriderTransport
 
-/// An echo that moves to another loop whenever it has received the byte 255, and counts what it has seen.
+/// Echoes its input. After the byte 255 it moves to another loop; it counts the bytes that it has received.
 private final class Wanderer: ConnectionHandler {
     var wire: (any ConnectionOutput)?
     var openings = 0
     var closings = 0
     var flushes = 0
     var output: [UInt8] = []
-    /// Called last in `received`.
+    /// Called at the end of `received`.
     var onMove: (Wanderer) -> Void = { _ in }
 
     func opened(on wire: any ConnectionOutput) {
@@ -48,7 +48,8 @@ private enum Letter: Sendable {
     case stop
 }
 
-/// A loop on a thread of its own that adopts what it is sent, and sends it on when it is asked to.
+/// Starts a loop on its own thread that adopts the connections in its mailbox, and sends them on when they want to
+/// move.
 private func startStation(_ mailbox: Mailbox<Letter>, sendsTo next: Mailbox<Letter>) throws -> ThreadHandle {
     try Thread.spawn(name: "station") {
         do {
@@ -105,7 +106,7 @@ private func move(_ session: Wanderer, to mailbox: Mailbox<Letter>) {
         loop.turn { client.openings == 1 }
         var expected: [UInt8] = []
         for round in 0..<40 {
-            // The bytes behind the 255 are in TLS, or in the socket, when the connection moves.
+            // The bytes after the 255 are still in TLS or in the socket when the connection moves.
             let bytes =
                 [UInt8](repeating: UInt8(round), count: 40_000) + [255] + pattern(30_000).map { $0 & 127 }
             expected += bytes
@@ -130,7 +131,7 @@ private func move(_ session: Wanderer, to mailbox: Mailbox<Letter>) {
         let server = try #require(pair.server.wire as? Connection)
         var crate: DetachedConnection?
         pair.server.onInput = { _ in crate = crate ?? server.detach() }
-        // More than one read takes: what it ends with is a record that has begun.
+        // There are more bytes than one read takes, and the last of them are the beginning of a record.
         server.setReading(false)
         pair.loop.turnAFewTimes()
         pair.client.send(pattern(40_000))

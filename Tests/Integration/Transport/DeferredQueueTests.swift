@@ -4,13 +4,13 @@ import Testing
 
 @Suite("The deferred queue")
 struct DeferredQueueTests {
-    /// A loop that listens, and one with those who connect: one of them says something all the time.
+    /// A loop that listens, and a loop with connected clients, one of which sends all the time.
     private struct Scene {
         let loop: EventLoop
         let others: EventLoop
         let steady = Probe()
 
-        /// A turn of each. Answers whether who says something was heard.
+        /// Runs one turn of each loop. Returns whether bytes of the sending client arrived.
         func takeTurns() -> Bool {
             steady.send([1])
             let answers = steady.input.count
@@ -118,7 +118,7 @@ struct DeferredQueueTests {
         let scene = Scene(loop: try EventLoop(), others: try EventLoop())
         let servers = try connect(12, scene)
         for server in servers { #expect(server.reasons.isEmpty) }
-        // All are heard of in one turn, and what the end of each says besides in the next: ten are left.
+        // The ends are all noticed in one turn, and their remaining work is done in the next ones: ten are left.
         for _ in 0..<2 { scene.loop.turnBriefly() }
         #expect(!scene.loop.deferred.isEmpty)
         #expect(scene.loop.poller.wait(milliseconds: 0) == 0)
@@ -147,7 +147,7 @@ struct DeferredQueueTests {
         #expect(server?.input == said && server?.inputEnds == 1)
     }
 
-    /// Has so many devices connect, and lets go of all of them at once.
+    /// Connects this many devices, and disconnects all of them at once.
     private func connect(_ count: Int, _ scene: Scene) throws -> [Probe] {
         let tls = try TestTLS()
         var servers: [Probe] = []

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Dialing")
 struct DialerTests {
-    /// An address where nobody listens.
+    /// Returns an address where nobody listens.
     private func deadEnd(_ loop: EventLoop) throws -> SocketAddress {
         let listener = try loop.listen(SocketAddress("127.0.0.1:0")) { _ in nil }
         defer { listener.close() }
@@ -171,11 +171,11 @@ struct DestinationTests {
     }
 }
 
-/// An address that answers no SYN: a listener of the loopback whose queue is full.
+/// An address that answers no SYN: a loopback listener whose queue is full.
 private final class BlackHole {
     let address: SocketAddress
     private let listening: Descriptor
-    /// What fills the queue: a backlog of 0 holds one connection.
+    /// Fills the queue: a backlog of 0 holds one connection.
     private let first: Descriptor
     private let second: Descriptor
 
@@ -191,7 +191,7 @@ private final class BlackHole {
     }
 }
 
-/// A clock that is moved by hand.
+/// A clock that the test moves.
 private final class HandClock: Scheduler {
     private final class Timer: LoopTimer {
         let fire: () -> Void

@@ -45,7 +45,7 @@ struct ExternalDescriptorTests {
 }
 
 extension EventLoop {
-    /// A turn that does not wait.
+    /// Runs a turn that does not wait.
     fileprivate func turnOnce() {
         let timer = makeTimer {}
         timer.arm(afterMilliseconds: 0)

@@ -7,7 +7,7 @@ struct HandshakeLimiterTests {
     private let pace = HandshakeLimiter(horizonMilliseconds: 2_000, least: 3)
     private static let millisecond: UInt64 = 1_000_000
 
-    /// Handshakes begin and end; each costs the same. Answers how many may be under way then.
+    /// Begins and ends handshakes of equal cost. Returns how many may then be under way.
     private func run(costing nanoseconds: UInt64) -> Int {
         for _ in 0..<6_000 {
             pace.began()
@@ -47,7 +47,7 @@ struct HandshakeLimiterTests {
         let before = pace.usualCost
         loop.turn { sessions + listener.failedCount == 1 }
         #expect(listener.failedCount == (fails ? 1 : 0))
-        // It has ended, and what ends has begun: within one turn, where its bytes are there at once.
+        // It has ended, and what ends has begun: within one turn if its bytes are there at once.
         #expect(pace.usualCost != before && pace.underWay == 0)
     }
 }

@@ -11,7 +11,7 @@ import Testing
         let path = TemporaryPath()
         let loop = try EventLoop()
         let address: SocketAddress
-        // A bound socket that does not listen keeps its port from the other tests.
+        // A bound socket that does not listen keeps other tests from using its port.
         let bound = try Socket.make(family == .ipv6 ? AF_INET6 : AF_INET)
         switch family {
         case .unix: address = try path.address
@@ -33,7 +33,7 @@ import Testing
 
     @Test("A connect that nobody answers ends after its timeout")
     func connectTimeout() throws {
-        // A full backlog: the kernel drops further SYNs.
+        // The backlog is full, so the kernel drops further SYNs.
         let listener = try Socket.make(AF_INET)
         try Socket.bind(listener.number, to: try SocketAddress("127.0.0.1:0"))
         _ = Glibc.listen(listener.number, 0)
@@ -154,7 +154,7 @@ import Testing
             unsafe _ = getrlimit(resource, &limit)
             let late = Probe()
             loop.connect(to: listener.address, session: late)
-            // None may be opened, whatever another thread of the test's process closes meanwhile.
+            // No descriptor may be opened, whatever another thread of the test process closes meanwhile.
             var tight = limit
             tight.rlim_cur = 0
             unsafe _ = setrlimit(resource, &tight)
@@ -179,7 +179,7 @@ import Testing
             var limit = rlimit()
             let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
             unsafe _ = getrlimit(resource, &limit)
-            // None may be opened, whatever another thread of the test's process closes meanwhile.
+            // No descriptor may be opened, whatever another thread of the test process closes meanwhile.
             limit.rlim_cur = 0
             unsafe _ = setrlimit(resource, &limit)
             loop.turn { probe.openings == 1 }

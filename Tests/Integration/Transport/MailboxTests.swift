@@ -5,7 +5,7 @@ import Testing
 @testable import PostriderTransport
 
 @Suite struct MailboxTests {
-    /// How often the bell was rung since the last look.
+    /// Returns how often the bell was rung since the last call.
     private func rings(_ mailbox: Mailbox<Int>) -> UInt64 {
         var count: UInt64 = 0
         return unsafe read(mailbox.bellNumber, &count, 8) == 8 ? count : 0

@@ -20,7 +20,7 @@ struct PreambleTests {
         (Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8), .plainHTTP),
     ]
 
-    /// What the listener tells of a client that says these bytes.
+    /// Returns what the listener reports about a client that sends these bytes.
     private func failure(_ bytes: [UInt8]) throws -> (CloseReason, Peer)? {
         let loop = try EventLoop()
         let listener = try loop.listen(try SocketAddress("127.0.0.1:0"), tls: try TestTLS().server) { _ in
@@ -67,7 +67,8 @@ struct PreambleTests {
         #expect(faults == ["unknown_ca"])
         #expect("\(reasons[0])".hasSuffix("(alert unknown_ca received)"))
         #expect(client.reasons.first?.fault == "unknown_ca")
-        // A client that goes away in the middle has done nothing wrong: load balancers look whether a port is open.
+        // It is no fault of a client to disconnect in the middle: load balancers check in this way whether a port is
+        // open.
         let gone = Probe()
         gone.onOpen = { $0.wire?.close(.localClose) }
         loop.connect(to: listener.address, session: gone)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A precise timer", .timeLimit(.minutes(10)))
 struct PreciseTimerTests {
-    /// A turn that does not wait for long.
+    /// Runs a turn that does not wait for long.
     private func turnOnce(_ loop: EventLoop) {
         let nudge = loop.makeTimer {}
         nudge.arm(afterMilliseconds: 1)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PostriderTransport
 
-/// A session that remembers what it was told, and can be made to do things.
+/// A session that records its events and can be told to act.
 final class Probe: ConnectionHandler {
     var wire: (any ConnectionOutput)?
     var openings = 0
@@ -11,7 +11,7 @@ final class Probe: ConnectionHandler {
     var inputEnds = 0
     var reasons: [CloseReason] = []
     var flushes = 0
-    /// What the next flush sends.
+    /// The bytes of the next flush.
     var output: [UInt8] = []
     var onOpen: (Probe) -> Void = { _ in }
     var onInput: (Probe) -> Void = { _ in }
@@ -63,7 +63,7 @@ final class Probe: ConnectionHandler {
 }
 
 extension EventLoop {
-    /// Turns until `condition` holds. The limit only keeps a broken test from hanging.
+    /// Runs turns of the loop until `condition` holds. The limit only keeps a broken test from hanging.
     func turn(until condition: () -> Bool, _ location: SourceLocation = #_sourceLocation) {
         var isLate = false
         let limit = makeTimer { isLate = true }
@@ -72,20 +72,20 @@ extension EventLoop {
         #expect(!isLate, "what the test waits for does not happen", sourceLocation: location)
     }
 
-    /// One turn that waits a millisecond at most: for tests that take turns with two loops.
+    /// Runs one turn that waits for at most a millisecond, for tests that alternate between two loops.
     func turnBriefly() {
         let nudge = makeTimer {}
         nudge.arm(afterMilliseconds: 1)
         turn()
     }
 
-    /// Gives what might wrongly happen the turns to happen in.
+    /// Runs some turns, in which an unwanted event would happen.
     func turnAFewTimes() {
         for _ in 0..<20 { turnBriefly() }
     }
 }
 
-/// A path for a socket that goes away with the object.
+/// A path for a socket, which is removed with this object.
 final class TemporaryPath {
     let path: String
     init() { path = "/tmp/transport-\(getpid())-\(UInt64.random(in: 0...UInt64.max)).sock" }
@@ -93,7 +93,7 @@ final class TemporaryPath {
     var address: SocketAddress { get throws { try SocketAddress(unixPath: path) } }
 }
 
-/// Where echo tests run.
+/// The address families of the echo tests.
 enum Family: CaseIterable { case ipv4, ipv6, unix }
 
 /// A listening server and a connected client on one loop.
@@ -130,14 +130,14 @@ extension Connection {
     /// Gives the socket a small buffer, so that little output blocks it.
     func narrow() throws { try Socket.set(SOL_SOCKET, SO_SNDBUF, 131_072, on: number) }
 
-    /// Reads, or leaves what comes in the socket.
+    /// Starts reading, or leaves incoming bytes in the socket.
     func setReading(_ isReading: Bool) {
         hasInputEnded = !isReading
         updateInterest()
     }
 }
 
-/// Bytes whose order shows.
+/// Returns bytes that show a wrong order.
 func pattern(_ count: Int) -> [UInt8] {
     let block = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
     var bytes: [UInt8] = []

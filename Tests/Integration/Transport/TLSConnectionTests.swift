@@ -65,7 +65,7 @@ import Testing
         pair.client.send(pattern(50_000))
         pair.loop.turn { pair.server.wire?.isBlocked == true }
         pair.loop.turnAFewTimes()
-        // A record, and the beginning of the next one.
+        // The server has one record; the beginning of the next one waits.
         #expect(pair.server.input.count == 16_384)
         reader.setReading(true)
         pair.loop.turn { pair.server.input.count == 50_000 && pair.client.input.count == 1_000_000 }

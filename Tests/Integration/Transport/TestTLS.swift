@@ -2,7 +2,7 @@ import Glibc
 import PostriderCrypto
 import PostriderTLS
 
-/// A server's and a client's context under an authority of its own.
+/// A server's and a client's context with an authority of their own.
 struct TestTLS {
     let server: TLSContext
     let client: TLSContext

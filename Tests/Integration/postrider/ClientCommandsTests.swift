@@ -12,7 +12,7 @@ import Testing
 
 @Suite("The commands of a provider and a device")
 struct ClientCommandsTests {
-    /// A relay in this process with everything that `postrider dev` would have made.
+    /// Runs a relay in this process, with all the files that `postrider dev` would have made.
     private func withRelay(_ body: (DevFolder, DevValues) async throws -> Void) async throws {
         let folder = DevFolder.fresh()
         defer { folder.remove() }
@@ -37,7 +37,7 @@ struct ClientCommandsTests {
         await relay.stop()
     }
 
-    /// A device that takes its token and leaves.
+    /// Enrols a device, takes its token and disconnects.
     private func enrol(_ folder: DevFolder, state: String) async throws -> String {
         let options = try DeviceCommand.table.parse(["-d", folder.path, "--state", state])
         let order = try DeviceArguments(options, environment: [:])
@@ -99,7 +99,7 @@ struct ClientCommandsTests {
     }
 }
 
-/// Leaves with the first device token.
+/// Disconnects after the first device token.
 private final class TokenTaker: DeviceClientDelegate {
     unowned let loop: EventLoop
     unowned var client: DeviceClient?

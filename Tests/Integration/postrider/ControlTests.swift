@@ -12,7 +12,7 @@ import Testing
 
 @Suite("The operator's commands")
 struct ControlTests {
-    /// A relay on its own folder, for one test.
+    /// Runs a relay with its own folder for one test.
     static func withRelay(
         holding changes: [RegistryChange] = [],
         trace openTrace: (@Sendable () throws(StoreError) -> any TraceStore)? = nil,
@@ -42,7 +42,7 @@ struct ControlTests {
         await Self.run(words, on: client)
     }
 
-    /// Runs a command against the relay and answers its exit code.
+    /// Runs a command against the relay and returns its exit code.
     static func run(_ words: [String], on client: ControlClient) async -> Int32 {
         await Commands.run(words + ["--control", "\(client.address)"])
     }
@@ -238,7 +238,7 @@ struct ControlTests {
             #expect(await send("--tag", "a b", "--topic", "com.example.a") == 2)
             #expect(await send("--all", "--tag", "lobby", "--topic", "com.example.a") == 2)
             #expect(await send("--tag", "lobby", "--topic", "com.example.a", "5f5f") == 2)
-            // A token that no relay has made.
+            // No relay has made this token.
             #expect(await send("--topic", "com.example.a", String(repeating: "5f", count: 32)) == 1)
         }
     }

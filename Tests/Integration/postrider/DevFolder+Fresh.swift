@@ -3,11 +3,11 @@ import Foundation
 @testable import postrider
 
 extension DevFolder {
-    /// The folder of one test, in one that is not there yet either.
+    /// Returns a folder for one test, below another one; neither exists yet.
     static func fresh() -> DevFolder {
         DevFolder(FileManager.default.temporaryDirectory.appending(path: "\(UUID())/dev").path)
     }
 
-    /// Removes it, and the one that it is in.
+    /// Removes the folder and the one above it.
     func remove() { try? FileManager.default.removeItem(at: URL(filePath: path).deletingLastPathComponent()) }
 }

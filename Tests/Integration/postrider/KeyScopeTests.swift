@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The operator's keys")
 struct KeyScopeTests {
-    /// What `postrider keys add` answers for a key with these options.
+    /// Returns the result of `postrider keys add` with these options.
     private func add(
         _ identifier: String, _ options: String..., on client: ControlClient, _ folder: DevFolder
     )
@@ -111,7 +111,7 @@ struct KeyScopeTests {
 
     @Test("have Apple's bounds, told in one sentence (3.2, key scopes)")
     func bounds() async throws {
-        // With three more there are as many topic-specific keys as there can be.
+        // With three more keys, the number of topic-specific keys is at its limit.
         let topics = ["a.b"].compactMap(Topic.init)
         let many = (3..<Limits.topicKeysPerEnvironment).map { number in
             RegistryChange.putProviderKey(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import postrider
 
-/// A reader that takes a line when the test lets it.
+/// A reader that takes a line when the test allows it.
 private final class SlowReader: Sendable {
     private let lines = Mutex<[String]>([])
     private let permits = DispatchSemaphore(value: 0)
@@ -21,7 +21,7 @@ private final class SlowReader: Sendable {
     /// Returns when the writer blocks.
     func blocks() { isAsked.wait() }
 
-    /// Takes lines from now on.
+    /// Allows all further lines.
     func wakeUp() { for _ in 0..<100_000 { permits.signal() } }
 
     var read: [String] { lines.withLock { $0 } }
@@ -40,7 +40,7 @@ struct LineWriterTests {
         let log = service.log
         log.notice("first")
         reader.blocks()
-        // Each of these would wait for the reader if the log wrote itself.
+        // Each of these calls would wait for the reader if the log wrote its lines itself.
         for number in 0..<Limits.logLines + 7 { log.info("\(number)") }
         #expect(reader.read.isEmpty)
         reader.wakeUp()
@@ -112,7 +112,7 @@ struct ServiceLogRepeatTests {
         #expect(service.end())
         let told = lines.withLock { $0 }
         #expect(told.first == "<5>refused 1")
-        // A slow machine may have had an interval end in between.
+        // On a slow machine, an interval may have ended in between.
         #expect(told.count < 10)
         #expect(told.last?.contains("more like this within 10 seconds, from 2 sources)") == true)
     }

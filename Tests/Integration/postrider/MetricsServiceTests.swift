@@ -171,7 +171,7 @@ struct MetricsServiceTests {
     }
 }
 
-/// A file that is gone with its test.
+/// A file that is removed with this object.
 private final class TokenFile {
     let path = FileManager.default.temporaryDirectory.appending(path: "pr-token-\(UUID())").path
 

@@ -12,7 +12,7 @@ struct SendArgumentsTests {
     private let folder = DevFolder.fresh()
     private let token = String(repeating: "5f", count: 32)
 
-    /// Understands arguments where `postrider dev` has been.
+    /// Parses arguments in a directory where `postrider dev` has run.
     private func order(_ arguments: [String]) throws -> SendArguments {
         _ = try folder.prepare(topics: [], now: Moment(milliseconds: 1))
         try folder.sampleValues.write(to: folder)
@@ -99,7 +99,7 @@ struct SendArgumentsTests {
 }
 
 extension DevFolder {
-    /// What `postrider dev` would say of this folder.
+    /// The values that `postrider dev` would print for this folder.
     var sampleValues: DevValues {
         DevValues(
             host: "127.0.0.1", providerPort: 11, developmentProviderPort: 13, devicePort: 12,

@@ -69,7 +69,8 @@ struct SettingFormsTests {
                 == CommandFailure(
                     "POSTRIDER_SHARD in the environment is not a setting; did you mean POSTRIDER_SHARDS?",
                     exitCode: 2))
-        // What others set that begins so, such as Kubernetes beside a service of this name, is none of ours.
+        // Other programs set variables with this prefix, such as Kubernetes beside a service of this name; the relay
+        // ignores them.
         let others = [
             "POSTRIDER_SERVICE_HOST": "10.0.0.1", "POSTRIDER_PORT": "tcp://10.0.0.1:2197",
             "POSTRIDER_PORT_2197_TCP_ADDR": "10.0.0.1", "POSTRIDER_AGENT_SOCKET": "/s",
@@ -102,13 +103,13 @@ struct SettingFormsTests {
             let parts = line.split(separator: "=", maxSplits: 1)
             if parts.count == 2 { lines["\(section)\(parts[0])"] = String(parts[1]) }
         }
-        // Where a start limit is left, an address that comes late ends the service for good.
+        // With a start limit, an address that comes late would end the service for good.
         #expect(lines["[Unit]StartLimitIntervalSec"] == "0")
         #expect(lines["[Service]Restart"] == "on-failure")
         #expect(lines["[Service]RestartPreventExitStatus"] == "2")
         let pause = try #require(lines["[Service]RestartSec"].flatMap { Int($0) })
         #expect((1...10).contains(pause), "neither a storm of starts nor a long silence")
-        // Expirations go by the clock: it is right when the relay starts.
+        // Expirations depend on the clock, which must be right when the relay starts.
         let after = try #require(lines["[Unit]After"]).split(separator: " ")
         #expect(after.contains("time-sync.target") == (name == "postrider"))
     }

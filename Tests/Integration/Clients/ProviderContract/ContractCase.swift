@@ -2,17 +2,17 @@ import PostriderNotifications
 import PostriderRelay
 import Testing
 
-/// One rule of the provider contract, as a request and what the relay answers to it. Values are typed from the contract
-/// and from Apple's documentation, not from the code.
+/// One rule of the provider contract: a request and the relay's answer. The values are copied by hand from the
+/// contract and from Apple's documentation, not from the code.
 struct ContractCase: Sendable, CustomTestStringConvertible {
-    /// How the case is called, in the document and where a test fails.
+    /// The name of the case in the document and in a failure of the test.
     let name: String
-    /// What holds, as a sentence.
+    /// The rule, as a sentence.
     let rule: String
     let request: ContractRequest
-    /// Requests that go before it on the same connection; each is accepted.
+    /// The requests before it on the same connection; each must be accepted.
     let before: [ContractRequest]
-    /// Whether it is sent again and again, until it is not accepted any more.
+    /// Whether the request is repeated until it is not accepted any more.
     let isRepeated: Bool
     let setting: ContractSetting
     let environment: PostriderNotifications.Environment
@@ -20,8 +20,8 @@ struct ContractCase: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    /// A request that differs from a good one of its kind in these headers; nil takes one away. `twice` names one that
-    /// comes again.
+    /// Creates a case from the headers in which its request differs from a valid one of its kind; nil removes a
+    /// header. `twice` names a header that is sent two times.
     init(
         _ name: String,
         _ rule: String,
@@ -50,7 +50,8 @@ struct ContractCase: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// A request, as it differs from the good one of its kind. Words in braces stand for a value that a house knows.
+/// A request, described by its differences from a valid one of its kind. A word in braces stands for a value of the
+/// relay under test.
 struct ContractRequest: Sendable {
     let model: ContractModel
     let method: String
@@ -71,12 +72,12 @@ struct ContractRequest: Sendable {
         self.body = body ?? model.body
     }
 
-    /// A good push with these changes.
+    /// Makes a valid push with these changes.
     static func push(_ changes: KeyValuePairs<String, String?> = [:]) -> ContractRequest {
         ContractRequest(.push, changes: changes.map { ($0.key, $0.value) })
     }
 
-    /// All headers behind the pseudo-headers, in the order in which they are sent.
+    /// All headers after the pseudo-headers, in the order in which they are sent.
     var headers: [(name: String, value: String)] {
         var headers: [(name: String, value: String?)] = model.headers.map { ($0.name, $0.value) }
         for change in changes {
@@ -95,9 +96,9 @@ struct ContractRequest: Sendable {
 enum ContractBody: Equatable, Sendable {
     /// This text.
     case text(String)
-    /// A JSON object of so many bytes.
+    /// A JSON object of this size.
     case object(bytes: Int)
-    /// This text and white space, so many bytes together.
+    /// This text, followed by white space up to this size.
     case padded(String, bytes: Int)
     /// Bytes that are not UTF-8, inside a JSON string.
     case invalidText
@@ -114,14 +115,14 @@ enum ContractBody: Equatable, Sendable {
     }
 }
 
-/// How the relay is set up, where that is not what it does by itself.
+/// The relay's configuration, where it is not the default.
 struct ContractSetting: Hashable, Sendable {
     var fidelity = APNsCompatibility()
     var pushesPerSecond: Int?
     var deviceExpiryDays: Int?
-    /// How the store fails; nil: it does not.
+    /// The error of the store; nil if it works.
     var storeFailure: StoreError.Kind?
-    /// Whether the app has as many channels as it may.
+    /// Whether the app has as many channels as the limit allows.
     var isFullOfChannels = false
 
     static let strict: ContractSetting = {
@@ -161,34 +162,34 @@ struct ContractSetting: Hashable, Sendable {
     }
 }
 
-/// What a request is answered with.
+/// The answer to a request.
 struct ContractAnswer: Sendable {
     let status: Int
-    /// Nil: no body.
+    /// The reason in the body; nil if there is no body.
     let reason: String?
-    /// With a 410.
+    /// The timestamp of a 410.
     let timestamp: Int64?
-    /// Headers that must have these values, besides what every answer has; `*` is any value.
+    /// The headers with these values, in addition to those of every answer; `*` stands for any value.
     let headers: [String: String]
-    /// The body of an answer without reason. Words in braces stand for a value that a house knows.
+    /// The body of an answer without a reason. Words in braces stand for values of the relay under test.
     var text = ""
 
-    /// 200 without a body.
+    /// The answer 200 without a body.
     static let accepted = ContractAnswer(status: 200, reason: nil, timestamp: nil, headers: [:])
 
-    /// 200 without a body, with these headers.
+    /// Returns 200 without a body, with these headers.
     static func accepted(_ headers: [String: String]) -> ContractAnswer {
         ContractAnswer(status: 200, reason: nil, timestamp: nil, headers: headers)
     }
 
-    /// Another good status, with this body.
+    /// Returns another successful status, with this body.
     static func answered(_ status: Int, _ text: String = "", _ headers: [String: String] = [:])
         -> ContractAnswer
     {
         ContractAnswer(status: status, reason: nil, timestamp: nil, headers: headers, text: text)
     }
 
-    /// A status and a reason.
+    /// Returns a status and a reason.
     static func refused(
         _ status: Int, _ reason: String, since timestamp: Int64? = nil, _ headers: [String: String] = [:]
     ) -> ContractAnswer {
@@ -196,17 +197,17 @@ struct ContractAnswer: Sendable {
     }
 }
 
-/// A rule that is not about one request and its answer; a test of its own shows it.
+/// A rule about more than one request and its answer. A separate test checks it.
 struct ContractEvent: Sendable {
     let name: String
     let rule: String
-    /// What happens, in words.
+    /// The event, in words.
     let event: String
-    /// What the provider sees, in words.
+    /// What the provider observes, in words.
     let answer: String
-    /// The reason that it sees, if it sees one.
+    /// The reason that the provider gets; nil if there is none.
     let reason: String?
-    /// The file under Tests and the words in it by which the test is found.
+    /// The file below Tests with that test, and the words in the file that name it.
     let shownBy: (file: String, test: String)
 
     init(
@@ -222,14 +223,15 @@ struct ContractEvent: Sendable {
     }
 }
 
-/// Cases that belong together: a table of the document. A new one is added to ``ContractTable/groups``.
+/// Related cases: a table of the document. A new group must be added to ``ContractTable/groups``.
 struct ContractGroup: Sendable, CustomTestStringConvertible {
     let title: String
-    /// What is to be known before reading the table.
+    /// The text above the table.
     let introduction: String
     var cases: [ContractCase] = []
     var events: [ContractEvent] = []
-    /// Whether each case has a connection of its own: what a provider says of itself binds a connection.
+    /// Whether each case needs its own connection, because a connection keeps the identity of its first request's
+    /// provider.
     var isBinding = false
 
     var testDescription: String { title }

@@ -1,12 +1,12 @@
 import PostriderNotifications
 import Testing
 
-/// The channels that are there, and the words for their names.
+/// The existing channels, and the words for their names.
 struct ContractChannels {
     let changes: [RegistryChange]
     let values: [String: String]
 
-    /// - Parameter isFull: whether the app has 10,000 of them.
+    /// - Parameter isFull: whether the app has 10,000 channels.
     init(isFull: Bool) throws {
         let app = ContractHouse.topic
         let second = "com.example.second"

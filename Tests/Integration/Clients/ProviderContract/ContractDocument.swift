@@ -2,7 +2,7 @@ import Foundation
 import PostriderNotifications
 import PostriderRelay
 
-/// The table as docs/reference/provider-api.md prints it.
+/// The table in the form of docs/reference/provider-api.md.
 enum ContractDocument {
     /// The folder of the repository.
     static let root = (0..<5).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
@@ -10,7 +10,7 @@ enum ContractDocument {
     private static let begin = "<!-- The cases begin here. They are made by `make provider-api`. -->\n"
     private static let end = "<!-- The cases end here. -->\n"
 
-    /// The document with its cases made anew; nil where it has no place for them.
+    /// Returns the document with its cases written again; nil if the document has no place for them.
     static func renewed(_ text: String) -> String? {
         guard let start = text.range(of: begin), let stop = text.range(of: end),
             start.upperBound <= stop.lowerBound
@@ -45,7 +45,7 @@ enum ContractDocument {
         return "| \(one.name) | \(one.rule) | \(difference) | \(text(of: one.answer)) |"
     }
 
-    /// How the relay is set up, and what went before.
+    /// Returns the configuration of the relay and the requests before the case.
     private static func context(of one: ContractCase) -> [String] {
         var words: [String] = []
         let setting = one.setting
@@ -70,7 +70,7 @@ enum ContractDocument {
         return words
     }
 
-    /// What sets a request apart from a good one, and which good one where that is not a push.
+    /// Returns the differences of a request from a valid one, and the kind of the valid one if it is not a push.
     private static func differences(of request: ContractRequest) -> [String] {
         let changes = changes(of: request)
         return request.model == .push || changes.isEmpty ? changes : [request.model.name] + changes

@@ -9,7 +9,7 @@ import Testing
 @testable import PostriderRelay
 @testable import PostriderTransport
 
-/// A relay as a setting wants it, with what the words in braces stand for, and a provider's connections.
+/// A relay with one configuration, the values for the words in braces, and the connections of providers.
 final class ContractHouse {
     static let topic = "com.example.app"
     static let unregisteredAt: Int64 = 1_700_000_000_000
@@ -64,7 +64,7 @@ final class ContractHouse {
         ]
     }
 
-    /// A text with what its words in braces stand for.
+    /// Returns a text with the values of its words in braces.
     func filled(_ text: String) throws -> String {
         var filled = ""
         var rest = text[...]
@@ -76,12 +76,12 @@ final class ContractHouse {
         return filled + rest
     }
 
-    /// JSON with what its words in braces stand for. Its other braces are JSON's own.
+    /// Returns JSON text with the values of its words in braces; all other braces are JSON's own.
     func filled(json text: String) -> String {
         values.reduce(text) { $0.replacing("{\($1.key)}", with: $1.value) }
     }
 
-    /// A connection of a provider.
+    /// Opens a provider's connection.
     func connect(in environment: PostriderNotifications.Environment) throws -> RequestClient {
         let address: SocketAddress =
             switch environment {
@@ -91,7 +91,7 @@ final class ContractHouse {
         return RequestClient(to: Server(.address(address), tls: tls.client), on: loop)
     }
 
-    /// The connection that cases share which say nothing of who asks.
+    /// Returns the connection for cases whose requests do not identify their provider.
     func sharedConnection(in environment: PostriderNotifications.Environment) throws -> RequestClient {
         if let client = shared[environment], client.takesRequests { return client }
         let client = try connect(in: environment)
@@ -117,7 +117,7 @@ final class ContractHouse {
     }
 }
 
-/// The devices and registrations that are there, and their tokens.
+/// The existing devices and registrations, with their tokens.
 private struct ContractDevices {
     let changes: [RegistryChange]
     let values: [String: String]
@@ -167,7 +167,7 @@ private struct ContractDevices {
     }
 }
 
-/// A store in memory that can take neither notifications nor anything about channels if it is to fail.
+/// A store in memory that, if it is to fail, stores neither notifications nor channels.
 private final class ContractStore: Store {
     private let store = MemoryStore()
     private let failure: StoreError.Kind?

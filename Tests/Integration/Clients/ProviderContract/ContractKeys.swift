@@ -2,14 +2,14 @@ import Foundation
 import PostriderCrypto
 import PostriderNotifications
 
-/// The keys of the teams, and tokens by them as libraries make them, and as nobody should.
+/// The keys of the teams, with valid tokens in the forms that libraries make, and with wrong ones.
 struct ContractKeys {
     private let key = ES256.PrivateKey.generate()
     private let foreignKey = ES256.PrivateKey.generate()
     private static let team = "TEAM000001"
     private static let foreignTeam = "TEAM000002"
 
-    /// Every key by the words for a token of it, but for the first.
+    /// All keys but the first, each with the words for a token of it.
     private var others: [(words: String, record: ProviderKeyRecord)] {
         let app = Topic(ContractHouse.topic).map { [$0] }
         let second = Topic("com.example.second").map { [$0] }
@@ -35,7 +35,7 @@ struct ContractKeys {
             environment: environment, topics: topics, relatedKey: related)
     }
 
-    /// What the registry holds of them.
+    /// The changes that add the keys to a registry.
     var changes: [RegistryChange] {
         let topics = [
             (ContractHouse.topic, Self.team), ("com.example.second", Self.team),
@@ -51,7 +51,7 @@ struct ContractKeys {
             }
     }
 
-    /// The tokens by the words that stand for them.
+    /// Returns the tokens by the words that stand for them.
     func values(at now: Int64) -> [String: String] {
         let header = #"{"alg":"ES256","kid":"KEY0000001"}"#
         func claims(_ iat: String) -> String { #"{"iss":"TEAM000001","iat":\#(iat)}"# }
@@ -109,7 +109,7 @@ struct ContractKeys {
             "=", with: "")
     }
 
-    /// ECDSA-Sig-Value (RFC 3279, section 2.2.3) from r‖s.
+    /// Returns the DER form of a signature (ECDSA-Sig-Value, RFC 3279, section 2.2.3) from r‖s.
     private static func der(_ raw: [UInt8]) -> [UInt8] {
         var body: [UInt8] = []
         for half in [raw[..<32], raw[32...]] {

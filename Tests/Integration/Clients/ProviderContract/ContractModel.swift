@@ -1,4 +1,4 @@
-/// A good request of each kind. Every other request is told by what sets it apart from the good one.
+/// A valid request of each kind. Every other request is described by its differences from one of these.
 enum ContractModel: Sendable {
     case push
     case create
@@ -7,7 +7,7 @@ enum ContractModel: Sendable {
     case list
     case broadcast
 
-    /// How the document calls it.
+    /// The name in the document.
     var name: String {
         switch self {
         case .push: "push"
@@ -36,7 +36,7 @@ enum ContractModel: Sendable {
         }
     }
 
-    /// The headers behind the pseudo-headers.
+    /// The headers after the pseudo-headers.
     var headers: [(name: String, value: String)] {
         let authorization = (name: "authorization", value: "bearer {jwt}")
         let channel = (name: "apns-channel-id", value: "{channel}")
@@ -60,7 +60,7 @@ enum ContractModel: Sendable {
         }
     }
 
-    /// The headers by which its answer names it. Where it was sent one of them, the others repeat that.
+    /// The headers with the identity in the answer. If the request has one of them, the answer repeats its value.
     var identityHeaders: [String] {
         switch self {
         case .push: ["apns-id"]

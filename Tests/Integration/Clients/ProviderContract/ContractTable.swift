@@ -1,8 +1,8 @@
 import PostriderNotifications
 
-/// The provider contract as cases. The document and the tests are made of this table and of nothing else.
+/// The provider contract as cases: the only source of the document and of its tests.
 enum ContractTable {
-    /// The tables of the document, in its order.
+    /// The tables of the document, in order.
     static let groups = [
         paths, headers, duplicates, pushTypes, payloads, deviceTokens, authentication, keys, certificates,
         circumstances, channelRequests, channelMaking, channelUse, channelApps, broadcasts, broadcastHeaders,

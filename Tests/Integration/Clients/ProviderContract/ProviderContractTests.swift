@@ -5,7 +5,7 @@ import PostriderNotifications
 import PostriderRelay
 import Testing
 
-/// The provider contract, case by case, against a real relay over TLS.
+/// Tests the provider contract, case by case, against a real relay over TLS.
 @Suite("The provider contract", .serialized)
 struct ProviderContractTests {
     @Test(
@@ -39,7 +39,8 @@ struct ProviderContractTests {
             #expect(200..<300 ~= status, "\(one.name): before it, \(status)")
         }
         var response = try house.answer(one.request, over: client)
-        // A slow machine gives a bucket time to fill while it is emptied: it is empty when it is.
+        // On a slow machine a bucket refills while the test empties it, therefore the test continues until it is
+        // empty.
         for _ in 0..<10_000 where one.isRepeated && response.status == 200 {
             response = try house.answer(one.request, over: client)
         }
@@ -51,7 +52,7 @@ struct ProviderContractTests {
         checkHeaders(response, one)
     }
 
-    /// An answer has the name of its request, or one that was drawn for it.
+    /// Expects that the answer has the request's identity or, if it has none, a new one.
     private func checkIdentity(_ response: RequestClient.Response, _ one: ContractCase) {
         let names = one.request.model.identityHeaders
         func sent(_ header: String) -> String? { one.request.headers.first { $0.name == header }?.value }
@@ -68,7 +69,7 @@ struct ProviderContractTests {
         }
     }
 
-    /// What every answer has, and what this one has besides.
+    /// Expects the headers of every answer and those of this one.
     private func checkHeaders(_ response: RequestClient.Response, _ one: ContractCase) {
         for (name, value) in one.answer.headers {
             let received = response.head.text(of: name)
@@ -112,7 +113,7 @@ struct ProviderContractTests {
         }
     }
 
-    /// `POSTRIDER_WRITE_DOCUMENTS=1` writes it: that is what `make provider-api` does.
+    /// `make provider-api` sets `POSTRIDER_WRITE_DOCUMENTS=1`; then this test writes the document.
     @Test("is what docs/reference/provider-api.md says")
     func document() throws {
         let file = ContractDocument.root.appending(path: "docs/reference/provider-api.md")
@@ -127,7 +128,7 @@ struct ProviderContractTests {
 }
 
 extension ContractAnswer {
-    /// The whole body.
+    /// The complete body.
     var body: String {
         guard let reason else { return text }
         return #"{"reason":"\#(reason)""# + (timestamp.map { #","timestamp":\#($0)"# } ?? "") + "}"
