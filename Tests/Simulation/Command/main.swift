@@ -1,12 +1,12 @@
 import Foundation
 
-// Runs seeds for as long as one wants: `make simulate`.
+// Runs seeds for a given time: `make simulate`.
 //
 // usage: simulate FIRST LAST MINUTES PLACE
 //
-// The seed that is being run is in the file PLACE: where the relay itself ends the process, run.sh tells it.
+// The file PLACE contains the current seed: if the relay ends the process, run.sh reads the seed there.
 
-/// What is asked for.
+/// The parsed arguments.
 struct Order {
     let seeds: ClosedRange<UInt64>
     let minutes: Double
@@ -22,7 +22,8 @@ struct Order {
 
 func tell(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 
-/// Runs one seed after the other, until there is a finding, no seed or no time left. True: nothing was found.
+/// Runs one seed after the other until there is a finding, or no seed or time is left. Returns true if nothing was
+/// found.
 func run(_ order: Order) throws -> Bool {
     let start = ContinuousClock.now
     var (events, count, told) = (0, 0, start)

@@ -3,7 +3,7 @@ import Testing
 extension Simulation {
     @Suite("The observer of the simulation")
     struct FaultTests {
-        /// Which checker has to report a fault, with one of the first seeds.
+        /// The checkers that must report each fault, with one of the first seeds.
         private static let table: [(fault: DeliberateFault, checkers: Set<Checker>)] = [
             (.storeLies, [.loss]),
             (.diskForgets, [.loss]),

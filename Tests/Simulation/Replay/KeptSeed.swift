@@ -1,5 +1,5 @@
-/// A seed that once found something. Where the world has changed since, it plays another story with it: what it found
-/// has a test of its own, which is named here.
+/// A seed that once found something. If the world has changed since then, the seed no longer finds it; the test named
+/// here checks the same defect.
 struct KeptSeed {
     let seed: UInt64
     let found: String

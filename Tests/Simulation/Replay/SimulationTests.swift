@@ -1,14 +1,14 @@
 import Testing
 
-/// One world at a time: each keeps a thread to itself for seconds, and all tests share a few.
+/// Runs one world at a time: each occupies a thread for seconds, and all tests share a few threads.
 @Suite("Simulation", .serialized)
 struct Simulation {}
 
 extension Simulation {
-    /// `make simulate` runs more.
+    /// Runs a fixed range of seeds; `make simulate` runs more.
     @Suite("The relay under a seed")
     struct SimulationTests {
-        /// Seeds enough for a million events.
+        /// Enough seeds for a million events.
         private static let seeds: ClosedRange<UInt64> = 1...44
 
         @Test("loses no promise, repeats none, keeps the order and its bounds, and answers everybody once")
@@ -19,7 +19,7 @@ extension Simulation {
                 #expect(run.findings.isEmpty, "seed \(seed): \(run.summary)")
                 events += run.events
                 deferrals += run.deferrals
-                // A seed takes seconds, and the tests beside it have few threads.
+                // A seed takes seconds, and other tests need the thread in between.
                 await Task.yield()
             }
             #expect(events >= 1_000_000 && deferrals > 0)

@@ -3,7 +3,7 @@ import PostriderSeededRandom
 
 @testable import PostriderRelay
 
-/// The one source of chance of a run: the same seed, the same run.
+/// The only source of random numbers of a run: the same seed gives the same run.
 final class Chance: RandomNumberGenerator, RandomSource {
     private var numbers: SplitMix64
 
@@ -13,15 +13,15 @@ final class Chance: RandomNumberGenerator, RandomSource {
 
     func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) } }
 
-    /// A number of a range.
+    /// Returns a number of the range.
     func number(_ range: ClosedRange<Int>) -> Int {
         range.lowerBound + Int(next() % UInt64(range.count))
     }
 
-    /// True once in so many times.
+    /// Returns true in one of so many cases.
     func once(in times: Int) -> Bool { number(1...times) == 1 }
 
-    /// One of these; nil where there are none.
+    /// Returns one of these elements; nil if there are none.
     func pick<Choices: RandomAccessCollection>(_ choices: Choices) -> Choices.Element? {
         guard !choices.isEmpty else { return nil }
         return choices[choices.index(choices.startIndex, offsetBy: number(0...choices.count - 1))]

@@ -1,38 +1,39 @@
-/// A fault that somebody built into the world, at one of its seams, so that a checker can be seen to report it.
+/// A fault that is built into the world on purpose, to show that a checker reports it.
 enum DeliberateFault: CaseIterable {
     /// The store confirms batches that it does not write.
     case storeLies
-    /// The disk has forgotten the last batches when the relay starts again.
+    /// The disk has lost the last batches when the relay restarts.
     case diskForgets
     /// The disk never removes a row.
     case diskKeeps
-    /// When the store is read at the start, everything has a minute more to live.
+    /// When the store is read at the start, every expiration is a minute later.
     case storeProlongs
-    /// The disk keeps what shares a slot, and when the store is read at the start, nothing shares one.
+    /// The disk keeps replaced notifications, and when the store is read at the start, no two notifications share a
+    /// slot.
     case storeSeparates
-    /// When the store is read at the start, registrations ended a second later.
+    /// When the store is read at the start, the ends of registrations are a second later.
     case storePostdates
-    /// A mailbox turns round the letters that one turn brings.
+    /// A mailbox reverses the order of the messages of one turn.
     case mailReorders
-    /// Letters with answers are lost.
+    /// Messages with answers are lost.
     case mailLoses
-    /// A wire brings what was sent later before what was sent earlier.
+    /// A wire swaps the order of what was sent.
     case wireReorders
-    /// A device hands over what comes a second time.
+    /// A device delivers repeated notifications to its app.
     case deviceDoubles
-    /// A device acknowledges what it has not made safe.
+    /// A device acknowledges notifications that it has not stored.
     case deviceForgets
-    /// A device does not say what it wishes.
+    /// A device does not tell the relay its reception.
     case deviceConceals
-    /// A shard counts a delivery that there was not.
+    /// A shard counts a delivery that did not happen.
     case shardMiscounts
-    /// The relay keeps all that waits, where only the latest should.
+    /// The relay stores all notifications of an app where it should store the latest only.
     case relayKeepsAll
     /// The relay's timers do not fire.
     case timersFail
-    /// The relay writes down a push's moments, but looks at a clock that is behind.
+    /// The relay stores correct times, but compares them with a clock that is slow.
     case clockLags
-    /// The observer is told of smaller bounds than those of the relay.
+    /// The observer assumes smaller limits than the relay's.
     case boundsShrink
     /// Channels lose their subscribers.
     case channelsForget

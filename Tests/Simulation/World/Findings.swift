@@ -1,57 +1,58 @@
-/// What the observer holds the relay to. `FaultTests` show of each that it can fail.
+/// The promises that the observer checks. `FaultTests` shows that each check can fail.
 enum Checker: String, CaseIterable {
-    /// What was answered 200 is on the disk or with its device; in the end it is with its device, or over.
+    /// A push with a 200 is on the disk or with its device; at the end it is with its device, or over.
     case loss
-    /// An app is handed a notification once.
+    /// An app gets a notification once.
     case repetition
-    /// Per device and priority, notifications come in the order in which they were accepted.
+    /// For each device and priority, notifications arrive in the order in which they were accepted.
     case order
-    /// The latest of a slot replaces the others: of a collapse identifier, or of an app where only the latest waits.
+    /// The latest notification of a slot replaces the others. A slot is a collapse identifier, or an app if only its
+    /// latest notification is stored.
     case newest
     /// Nothing is sent after its expiration, by the relay's clock.
     case expiration
-    /// Every accepted notification is accounted for; counters, trace and disk tell the same.
+    /// Every accepted notification is accounted for; counters, trace and disk agree.
     case conservation
-    /// What waits, and what is under way, stays within its bounds.
+    /// Stored notifications and deliveries under way stay within their limits.
     case bounds
-    /// Every request is answered once, with what the contract has for it.
+    /// Every request has one answer, which the contract allows.
     case answers
-    /// Both ends keep the protocols.
+    /// Both ends follow the protocols.
     case conduct
-    /// Dead links are found, and the world comes to rest.
+    /// Dead links are detected, and the world comes to rest.
     case rest
-    /// Channels: who is subscribed hears what is broadcast, and a stored broadcast is there.
+    /// Subscribers of a channel receive its broadcasts, and a stored broadcast is available.
     case channels
-    /// A device is not sent what it ignores.
+    /// A device does not get the notifications of ignored apps.
     case wishes
 }
 
-/// One thing that is not as promised.
+/// A broken promise.
 struct Finding: Error, CustomStringConvertible {
     let checker: Checker
     let sentence: String
-    /// The number of the event at which it was seen.
+    /// The number of the event at which it was noticed.
     let event: Int
 
     var description: String { "\(checker.rawValue): \(sentence) (event \(event))" }
 }
 
-/// What the observer has found so far, and how far the run is.
+/// The findings of a run so far, and the number of its events.
 final class Findings {
     private(set) var all: [Finding] = []
-    /// How many events have happened: a piece of bytes that arrives at one end of a wire, letters that one loop takes
-    /// from its mailbox, a timer that fires, a commit that ends, and everything that a provider, a device, the
-    /// operator or an accident does. What was drawn and could not happen does not count.
+    /// The number of events so far. An event is: bytes arrive at one end of a wire, a loop takes messages from its
+    /// mailbox, a timer fires, a commit ends, or a provider, a device, the operator or a fault acts. Drawn steps that
+    /// were impossible do not count.
     private(set) var events = 0
 
-    /// More are not told.
+    /// The most findings that are reported.
     private static let most = 20
 
     var first: Finding? { all.first }
 
     func count() { events += 1 }
 
-    /// Notes what should hold and does not.
+    /// Adds a finding if the condition is false.
     func expect(_ holds: Bool, _ checker: Checker, _ sentence: @autoclosure () -> String) {
         if !holds { note(checker, sentence()) }
     }

@@ -1,47 +1,47 @@
 import PostriderNotifications
 import PostriderRelay
 
-/// One push as its provider sees it, over all its attempts.
+/// One push as its provider sees it, with all its attempts.
 struct Push {
-    /// What is wrong with it, on purpose.
+    /// A deliberate fault of the request.
     enum Fault { case none, method, forgedToken, environment, topic, payload, hugeBody, reset }
 
     let number: Int
     let device: Int
-    /// Who the device was when its token was given to the provider.
+    /// The device's identity when its token was given to the provider.
     let incarnation: DeviceIdentity
     let topic: String
     let token: String
     let fault: Fault
     let priority: String
-    /// Nil: as long as the relay keeps anything.
+    /// The expiration; nil if the push has none, so that the relay's own limit applies.
     let expiresAt: Moment?
     let isNowOrNever: Bool
     let collapse: String?
-    /// The number of the event with which it was sent first.
+    /// The number of the event with the first attempt.
     let sentAt: Int
-    /// The connection over which it was sent first.
+    /// The connection of the first attempt.
     let connection: Int
-    /// How often it was sent.
+    /// The number of attempts.
     var attempts = 0
-    /// How many attempts wait for their answer.
+    /// The number of attempts without an answer so far.
     var open = 0
-    /// Whether nobody knows what became of an attempt.
+    /// Whether the result of an attempt is unknown.
     var isLost = false
-    /// 200 if any attempt was answered so, else the last answer.
+    /// 200 if any attempt had this answer, else the last answer.
     var status: Int?
-    /// The number of the event with which the first 200 came.
+    /// The number of the event with the first 200.
     var acceptedAt: Int?
-    /// The number of the event with which the last answer came.
+    /// The number of the event with the last answer.
     var answeredAt: Int?
 
-    /// Its `apns-id`. One push of five is by a provider library that has one for all of its pushes.
+    /// Its `apns-id`. One push in five comes from a provider library that uses one value for all its pushes.
     var identity: NotificationIdentity {
         hasSharedIdentity
             ? NotificationIdentity(high: 0xC, low: 0) : NotificationIdentity(high: 0xA, low: UInt64(number))
     }
 
-    /// Whether other pushes have its `apns-id`, too.
+    /// Whether other pushes have the same `apns-id`.
     var hasSharedIdentity: Bool { number % 5 == 3 }
 
     var payload: [UInt8] {
@@ -49,25 +49,25 @@ struct Push {
         return Array(#"{"aps":{"alert":"\#(number)"},"pad":"\#(padding)"}"#.utf8)
     }
 
-    /// Whether it was kept somewhere until its one or last moment, unless something became of it before.
+    /// Whether the push is stored until it is delivered or replaced, because it has no expiration.
     var isKept: Bool { !isNowOrNever && expiresAt == nil }
 }
 
 /// All pushes of a run.
 struct Pushes {
     private(set) var all: [Push] = []
-    /// The numbers of those that share a slot.
+    /// The numbers of the pushes in each slot.
     private var slots: [Slot: [Int]] = [:]
     private let storages: [APNsCompatibility.StorageDepth]
 
-    /// What an app's notifications share: the identifier that makes one of them; nil: that they can wait, where only
-    /// the latest does.
+    /// A slot: the pushes of one app that replace one another. They have one collapse identifier, or, if the
+    /// identifier is nil, the relay stores only the app's latest push.
     private struct Slot: Hashable {
         let token: String
         let collapse: String?
     }
 
-    /// All pushes to relays of which each keeps so much for an absent device.
+    /// Creates an empty list for relays with these depths of storage.
     init(_ storages: [APNsCompatibility.StorageDepth]) { self.storages = storages }
 
     subscript(number: Int) -> Push {
@@ -84,7 +84,7 @@ struct Pushes {
         all.append(push)
     }
 
-    /// The slot that it can share with others; nil: none.
+    /// The slot that the push can share with others; nil if there is none.
     private func slot(of push: Push, _ storage: APNsCompatibility.StorageDepth) -> Slot? {
         guard push.fault == .none else { return nil }
         switch storage {
@@ -93,12 +93,12 @@ struct Pushes {
         }
     }
 
-    /// Whether any other that a relay can have put in its slot fulfils a condition.
+    /// Whether a condition holds for another push that may be in its slot at any of the relays.
     func hasRival(of push: Push, where condition: (Push) -> Bool) -> Bool {
         storages.contains { hasRival(of: push, $0, where: condition) }
     }
 
-    /// The same of those that take its slot from it whichever relay it is.
+    /// Whether a condition holds for another push that replaces it at every relay.
     func hasSureRival(of push: Push, where condition: (Push) -> Bool) -> Bool {
         storages.allSatisfy { hasRival(of: push, $0, where: condition) }
     }
@@ -110,14 +110,14 @@ struct Pushes {
         return numbers.contains { $0 != push.number && condition(all[$0]) }
     }
 
-    /// Whether it can be replaced at all.
+    /// Whether the push can be replaced at all.
     func hasSlot(_ push: Push) -> Bool { storages.contains { slot(of: push, $0) != nil } }
 
-    /// How many pushes without a fault were made to a token.
+    /// The number of pushes without a fault to a token.
     func count(to token: String) -> Int { all.count { $0.token == token && $0.fault == .none } }
 }
 
-/// The number of a push by its payload: its `apns-id` does not tell it.
+/// Returns the number of a push from its payload, because its `apns-id` need not be unique.
 func pushNumber(in payload: [UInt8]) -> Int? {
     let digits = payload.drop { !(0x30...0x39 ~= $0) }.prefix { 0x30...0x39 ~= $0 }
     return Int(String(decoding: digits, as: UTF8.self))

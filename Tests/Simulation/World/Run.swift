@@ -1,15 +1,15 @@
 import PostriderNotifications
 
-/// One seed from its beginning to its end.
+/// A run of one seed from beginning to end.
 struct Run {
     let events: Int
     let findings: [Finding]
-    /// How often a device was not let in at once, since others returned with it.
+    /// How often a device was asked to come back later during a reconnect storm.
     let deferrals: Int
-    /// What went on in it, in one line.
+    /// A one-line summary of the run.
     let summary: String
 
-    /// What is drawn, before everybody is brought to rest. Not all of it can happen.
+    /// The number of drawn steps before the end phase. Some of them are impossible when they are drawn.
     static let steps = 15_000
 
     init(seed: UInt64, fault: DeliberateFault? = nil) throws {

@@ -1,41 +1,40 @@
 import PostriderNotifications
 import PostriderTransport
 
-/// The time of all loops of a run. It stands still until it is advanced; the wall clock beside it may be put forward
-/// and back.
+/// The time of all loops of a run. It passes only when it is advanced. The wall clock can be set forward and back.
 final class SimulatedClock {
-    /// Since the run began, as the monotonic clock has it.
+    /// Milliseconds since the run began: the monotonic clock.
     private(set) var milliseconds: Int64 = 0
-    /// How far the wall clock is ahead of where it was at the beginning and would be now.
+    /// Milliseconds by which the wall clock was set forward since the beginning.
     private var offset: Int64 = 0
-    /// When the wall clock was changed, and what it showed before and after.
+    /// Each change of the wall clock, with its time before and after.
     private var jumps: [(at: Int64, before: Int64, after: Int64)] = []
     private var armed: [SimulatedTimer] = []
 
-    /// When the run begins, since 1970.
+    /// The wall-clock time at which the run begins, in milliseconds since 1970.
     static let beginning: Int64 = 1_700_000_000_000
 
-    /// Since 1970, as the relay sees it.
+    /// The wall clock as the relay sees it, in milliseconds since 1970.
     var wallMilliseconds: Int64 { Self.beginning + offset + milliseconds }
 
-    /// Somebody sets the wall clock.
+    /// Sets the wall clock.
     func jump(byMilliseconds interval: Int64) {
         let before = wallMilliseconds
         offset += interval
         jumps.append((milliseconds, before, wallMilliseconds))
     }
 
-    /// Somebody sets the wall clock by mistake, and back afterwards: what it shows meanwhile counts for nobody.
+    /// Sets the wall clock by mistake, and back afterwards. What it shows meanwhile is not recorded.
     func mistake(byMilliseconds interval: Int64, _ meanwhile: () -> Void) {
         offset += interval
         meanwhile()
         offset -= interval
     }
 
-    /// How far it was changed so far.
+    /// The sum of all changes in milliseconds.
     var jumped: Int64 { offset }
 
-    /// What the wall clock has shown since a moment of the monotonic one, which it showed then.
+    /// The range of times that the wall clock has shown since a monotonic time, at which it showed `wall`.
     func span(since start: Int64, showing wall: Int64) -> ClosedRange<Int64> {
         var (earliest, latest) = (wall, wallMilliseconds)
         for jump in jumps.reversed() where jump.at >= start {
@@ -45,13 +44,13 @@ final class SimulatedClock {
         return min(earliest, wallMilliseconds)...max(latest, wall)
     }
 
-    /// The latest moment that the wall clock has shown.
+    /// The latest time that the wall clock has shown.
     var latest: Int64 { max(wallMilliseconds, jumps.map(\.before).max() ?? 0) }
 
-    /// What the wall clock has shown since a stamp.
+    /// The range of times that the wall clock has shown since a stamp.
     func span(since stamp: Stamp) -> ClosedRange<Int64> { span(since: stamp.monotonic, showing: stamp.wall) }
 
-    /// Now, by both clocks.
+    /// The current time by both clocks.
     var stamp: Stamp { Stamp(monotonic: milliseconds, wall: wallMilliseconds) }
 
     fileprivate func arm(_ timer: SimulatedTimer) { armed.append(timer) }
@@ -59,7 +58,7 @@ final class SimulatedClock {
         if let index = armed.firstIndex(where: { $0 === timer }) { armed.remove(at: index) }
     }
 
-    /// The one that is due first, of those that are due until then; of two the one that was armed first.
+    /// The timer that is due first, among those due until then; of two, the one that was armed first.
     private func next(until end: Int64) -> SimulatedTimer? {
         var found: SimulatedTimer?
         var due = end + 1
@@ -67,7 +66,7 @@ final class SimulatedClock {
         return found
     }
 
-    /// Goes on in time, timer by timer; `fire` gives each its turn.
+    /// Advances the time, timer by timer; `fire` runs the turn of each.
     func advance(byMilliseconds interval: Int64, _ fire: (SimulatedTimer) -> Void) {
         let end = milliseconds + interval
         while let next = next(until: end) {
@@ -79,13 +78,13 @@ final class SimulatedClock {
     }
 }
 
-/// A moment by both clocks.
+/// A time by both clocks.
 struct Stamp {
     let monotonic: Int64
     let wall: Int64
 }
 
-/// What one shard sees of the clock.
+/// One shard's view of the clock.
 final class SimulatedScheduler: Scheduler {
     let shard: Int
     private let clock: SimulatedClock
@@ -105,7 +104,7 @@ final class SimulatedScheduler: Scheduler {
     }
 }
 
-/// A timer on the clock, which knows whose turn it is when it fires.
+/// A timer on the clock, with the loop that it belongs to.
 final class SimulatedTimer {
     let shard: Int
     let fire: () -> Void
@@ -135,7 +134,7 @@ final class SimulatedTimer {
     }
 }
 
-/// What a session holds of its timer: dropping it disarms.
+/// A session's handle of its timer: dropping it disarms the timer.
 private final class TimerHandle: LoopTimer {
     private let timer: SimulatedTimer
 

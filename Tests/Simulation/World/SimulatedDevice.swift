@@ -1,43 +1,43 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// A device over all its connections: who it is, what it has made safe, and its apps.
+/// A device over all its connections: its identity, its stored notifications, and its apps.
 final class SimulatedDevice {
     let index: Int
     private let findings: Findings
     var identity: DeviceIdentity?
     var secret: [UInt8] = []
-    /// The numbers of pushes that have come, safe or not: what the observer knows.
+    /// The observer's knowledge: the numbers of pushes that have arrived, stored or not.
     var seen: Set<Int> = []
-    /// What it has made safe: the numbers of pushes.
+    /// The numbers of pushes that the device has stored.
     private(set) var known: Set<Int> = []
-    /// How often the app was handed each.
+    /// How often the app got each push.
     private var handed: [Int: Int] = [:]
-    /// What is registered as far as it knows, by topic.
+    /// The registrations that the device knows, by topic.
     private(set) var registrations: [String: Registered] = [:]
-    /// The tokens of former registrations, with what they were for.
+    /// The tokens of former registrations, each with its registration.
     private(set) var deadTokens: [DeviceToken: Dead] = [:]
-    /// The environment in which each topic is to be registered; and topics that were given up.
+    /// The wanted environment of each topic; a topic that was given up is missing.
     private(set) var wanted: [String: PostriderNotifications.Environment]
     private(set) var unwanted: Set<String> = []
     var session: SimulatedDeviceSession?
-    /// When it may come back, in milliseconds of the world, after it was not let in.
+    /// The time at which the device may come back after the relay asked it to wait, in milliseconds of the run.
     var returnsAt: Int64 = 0
-    /// How it wants to be sent what waits, and whether it ever wants that otherwise than usual.
+    /// The reception that the device wants, and whether it ever wants another than the usual one.
     var reception = Reception.usual
     let hasWishes: Bool
-    /// The channels that it wants, by their places in the world's list.
+    /// The channels that the device wants, as indices of the world's list.
     var channels: Set<Int> = []
     var lastBroadcast: [ChannelIdentity: NotificationIdentity] = [:]
     var knownBroadcasts: Set<Int> = []
-    /// By channel: when the youngest broadcast that it has received was sent.
+    /// For each channel, the event in which the latest received broadcast was sent.
     var youngestBroadcast: [Int: Int] = [:]
-    /// By topic: when the end of a registration was asked for first.
+    /// For each topic, the time at which the end of its registration was first requested.
     private(set) var endingAskedAt: [String: Stamp] = [:]
-    /// Whom the operator has removed, or wanted to: identities that it had.
+    /// The device's identities that the operator has removed or tried to remove.
     var removals: Set<DeviceIdentity> = []
 
-    /// A token that is not good any more.
+    /// A token that is no longer valid.
     struct Dead {
         let topic: String
         let environment: PostriderNotifications.Environment
@@ -53,7 +53,7 @@ final class SimulatedDevice {
 
     // MARK: Registrations
 
-    /// The relay says how a topic is registered. A token that was replaced is never good again.
+    /// Takes the relay's answer about one registration. A replaced token never becomes valid again.
     func note(_ registered: Registered) {
         if registrations[registered.topic] != registered { lose(registered.topic) }
         registrations[registered.topic] = registered
@@ -62,14 +62,14 @@ final class SimulatedDevice {
             "a token of \(registered.topic) rose again")
     }
 
-    /// A registration has ended.
+    /// Records the end of a registration.
     func lose(_ topic: String) {
         guard let lost = registrations.removeValue(forKey: topic), let identity else { return }
         deadTokens[lost.deviceToken] = Dead(
             topic: topic, environment: lost.environment, incarnation: identity)
     }
 
-    /// The relay says which registrations there are.
+    /// Takes the relay's list of all registrations.
     func note(all: [Registered]) {
         for topic in registrations.keys.sorted() where !all.contains(where: { $0.topic == topic }) {
             lose(topic)
@@ -93,7 +93,7 @@ final class SimulatedDevice {
         if endingAskedAt[topic] == nil { endingAskedAt[topic] = stamp }
     }
 
-    /// The relay says that it is not enrolled any more.
+    /// Records that the relay has removed the device.
     func removed() {
         findings.expect(
             identity.map(removals.contains) ?? true, .conduct,
@@ -105,10 +105,10 @@ final class SimulatedDevice {
 
     // MARK: Notifications
 
-    /// Whether it has made a push safe.
+    /// Whether the device has stored a push.
     func isKept(_ number: Int) -> Bool { known.contains(number) }
 
-    /// Makes a push safe, and hands it to the app if it has not been here before.
+    /// Stores a push, and delivers it to the app unless the device had it before.
     func keep(_ number: Int, doubles: Bool) {
         guard known.insert(number).inserted || doubles else { return }
         handed[number, default: 0] += 1

@@ -3,7 +3,7 @@ import PostriderNotifications
 
 /// A device's subscriptions on one link.
 extension SimulatedDeviceSession {
-    /// Asks for a channel, if the link is open.
+    /// Subscribes to a channel if the link is open.
     func subscribe(to index: Int) {
         guard let identity = world.channels.all[index].identity,
             let message = link?.send(
@@ -24,13 +24,13 @@ extension SimulatedDeviceSession {
             let message = link?.send(.unsubscribe(identity))
         else { return }
         awaited.remove(identity)
-        // What was sent before the relay hears of this may still come: nothing is held against it.
+        // Broadcasts that the relay sent before it learns of this may still come; they are no violation.
         dismissed.insert(identity)
         asked[identity] = nil
         say(message)
     }
 
-    /// An app changes over to another environment, or (nil) is gone: its channels end without a word.
+    /// Ends an app's subscriptions without notice when the app changes its environment or, with nil, is removed.
     func forgetChannels(of topic: String, outside environment: PostriderNotifications.Environment?) {
         for index in device.channels {
             let channel = world.channels.all[index]
@@ -43,7 +43,7 @@ extension SimulatedDeviceSession {
         }
     }
 
-    /// After the welcome: everything that the device wants.
+    /// Subscribes to all wanted channels, after the welcome.
     func subscribeToAll() {
         for index in device.channels.sorted() where world.channels.all[index].deletionAskedAt == nil {
             subscribe(to: index)
@@ -61,7 +61,7 @@ extension SimulatedDeviceSession {
         if !end.reason.isEmpty { awaited.remove(end.channel) }
     }
 
-    /// Whether the device has given its wish up since it was asked about.
+    /// Whether the device has unsubscribed since it asked for the channel.
     private func isForgotten(_ index: Int?) -> Bool { index.map { !device.channels.contains($0) } ?? false }
 
     func heard(_ deliver: Deliver) {

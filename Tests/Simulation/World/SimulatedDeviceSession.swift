@@ -13,28 +13,29 @@ final class SimulatedDeviceSession: EndpointOwner {
     private var linkStream: Int32?
     private var enrolments: [Int32: MessageFraming] = [:]
     private var framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
-    /// What has come and is not safe yet, in order.
+    /// The notifications that have arrived and are not stored yet, in order.
     private var received: [(delivery: UInt64, number: Int)] = []
-    /// What is safe and not acknowledged.
+    /// The deliveries that are stored and not acknowledged.
     private var owed: [UInt64] = []
-    /// How often each push came on this link.
+    /// How often each push arrived on this link.
     private var copies: [Int: Int] = [:]
-    /// Topics that were asked for, in order; answers come in this order.
+    /// The topics of unanswered requests; answers come in this order.
     private var askedTopics: [String] = []
-    /// How many questions about topics there were on this link, and answers.
+    /// The numbers of requests about topics on this link, and of their answers.
     private var questions = 0
     private var answers = 0
-    /// After how many answers the relay has surely heard the device's wishes; nil: none of those to come says so.
+    /// The number of answers after which the relay has certainly received the device's reception; nil: no outstanding
+    /// answer proves it.
     private var heardWith: Int?
-    /// Channels whose subscription is to be answered.
+    /// The channels whose subscription has no answer yet.
     var awaited: Set<ChannelIdentity> = []
-    /// When channels were asked for first, and those that were given up since.
+    /// The time of the first request for each channel, and the channels that were given up since.
     var asked: [ChannelIdentity: (event: Int, stamp: Stamp)] = [:]
     var dismissed: Set<ChannelIdentity> = []
     private(set) var isOpen = true
-    /// When it said hello.
+    /// The time of the hello.
     private(set) var hello: (event: Int, stamp: Stamp)?
-    /// What its hello wished, and what was wished last on this link.
+    /// The reception in the hello, and the latest one on this link.
     private var greetedWith = Reception.usual
     private var wished = Reception.usual
     private let keepaliveSeconds: UInt32
@@ -50,7 +51,7 @@ final class SimulatedDeviceSession: EndpointOwner {
     var isWelcome: Bool { link?.isOpen ?? false }
     private var isNewest: Bool { device.session === self }
 
-    /// Whether everything was acknowledged and every question answered.
+    /// Whether everything is acknowledged and every request answered.
     var isIdle: Bool {
         received.isEmpty && owed.isEmpty && askedTopics.isEmpty && awaited.isEmpty && enrolments.isEmpty
             && unansweredPings == 0
@@ -70,7 +71,7 @@ final class SimulatedDeviceSession: EndpointOwner {
         ]
     }
 
-    /// Enrols, perhaps a second time for nothing.
+    /// Enrols; sometimes it does so a second time, without need.
     func enrol() {
         guard let stream = try? endpoint.streams.openRequest(head("Enroll")) else { return }
         enrolments[stream] = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
@@ -108,7 +109,7 @@ final class SimulatedDeviceSession: EndpointOwner {
         endpoint.streams.send(linkStream, frame.span)
     }
 
-    /// Makes the next of what has come safe, and acknowledges some of what is.
+    /// Stores the next received notifications, and acknowledges some of the stored ones.
     func acknowledge(_ count: Int) {
         let next = received.prefix(count)
         received.removeFirst(next.count)
@@ -135,7 +136,7 @@ final class SimulatedDeviceSession: EndpointOwner {
         if let message = link?.send(.unregister(topic: topic)) { say(message) }
     }
 
-    /// Wants to be sent otherwise what waits.
+    /// Changes the reception.
     func wish(_ reception: Reception) {
         device.reception = reception
         wished = reception
@@ -145,7 +146,8 @@ final class SimulatedDeviceSession: EndpointOwner {
         askForAnswer()
     }
 
-    /// The relay answers in order: when it answers this, it has heard what was said before.
+    /// Makes a request. The relay answers in order, therefore the answer proves that it has received everything
+    /// before.
     private func askForAnswer() {
         guard let topic = device.wanted.keys.min(), let environment = device.wanted[topic],
             let message = link?.send(.register(topic: topic, environment: environment))
@@ -163,7 +165,7 @@ final class SimulatedDeviceSession: EndpointOwner {
         endLinkStream()
     }
 
-    /// Ends its side of the link's stream without a word.
+    /// Ends the device's side of the link's stream without a message.
     func endLinkStream() {
         guard let linkStream else { return }
         endpoint.streams.finish(linkStream)
@@ -192,7 +194,7 @@ final class SimulatedDeviceSession: EndpointOwner {
         guard enrolments[stream] != nil, let status = block.text(of: "grpc-status"), status != "0" else {
             return
         }
-        // UNAVAILABLE, or DEADLINE_EXCEEDED where the network was too slow.
+        // UNAVAILABLE, or DEADLINE_EXCEEDED if the network was too slow.
         findings.expect(["14", "4"].contains(status), .answers, "an enrolment failed with status \(status)")
     }
 
@@ -230,7 +232,7 @@ final class SimulatedDeviceSession: EndpointOwner {
             world.noteWelcome()
         case .registered(let registered):
             answered(registered.topic)
-            // A replaced link may tell late what is history by now.
+            // A replaced link may still report an older state.
             guard isNewest else { break }
             let known = device.registrations[registered.topic]
             findings.expect(
@@ -270,7 +272,7 @@ final class SimulatedDeviceSession: EndpointOwner {
         world.delivered(deliver, to: self, copies: copies[number] ?? 1, isNewestLink: isNewest)
     }
 
-    /// Answers come in the order of the questions.
+    /// Takes an answer; answers come in the order of the requests.
     private func answered(_ topic: String) {
         findings.expect(askedTopics.first == topic, .conduct, "\(topic) is answered out of its turn")
         if !askedTopics.isEmpty { askedTopics.removeFirst() }

@@ -4,7 +4,7 @@ import PostriderNotifications
 
 /// A provider's requests about channels.
 extension SimulatedProvider {
-    /// False: the connection takes no more requests.
+    /// Sends a request. Returns false if the connection accepts no more requests.
     func send(
         _ wish: ChannelWish, _ world: World, _ topic: String, _ storage: ChannelStorage = .nothing
     ) -> Bool {
@@ -45,7 +45,7 @@ extension SimulatedProvider {
         }
     }
 
-    /// An answer's head. False: it is not one about channels.
+    /// Takes the head of an answer. Returns false if it is not about channels.
     func takeAnswer(_ stream: Int32, _ block: HeaderBlock) -> Bool {
         guard let wish = wishes[stream] else { return false }
         let status = block.text(of: ":status").flatMap { Int($0) } ?? 0
@@ -63,7 +63,7 @@ extension SimulatedProvider {
         return true
     }
 
-    /// An answer's end. False: it is not one about channels.
+    /// Takes the end of an answer. Returns false if it is not about channels.
     func endAnswer(_ stream: Int32, _ world: World) -> Bool {
         guard let wish = wishes.removeValue(forKey: stream) else { return false }
         guard let answer = wishAnswers.removeValue(forKey: stream) else {

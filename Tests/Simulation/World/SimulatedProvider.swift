@@ -3,12 +3,12 @@ import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
 
-/// A provider's connection: a real HTTP/2 client that knows what it may be answered.
+/// A provider's connection: a real HTTP/2 client that knows the possible answers.
 final class SimulatedProvider: EndpointOwner {
     private(set) lazy var endpoint = HTTP2Handler(role: .client, settings: SessionSettings(), owner: self)
     private unowned let world: World
     let number: Int
-    /// Which port it is connected to.
+    /// The environment of the port that it is connected to.
     let environment: PostriderNotifications.Environment
     private var open: [Int32: Int] = [:]
     private var statuses: [Int32: (status: Int, identity: String?)] = [:]
@@ -16,7 +16,7 @@ final class SimulatedProvider: EndpointOwner {
     var wishes: [Int32: ChannelWish] = [:]
     var wishAnswers: [Int32: (status: Int, channel: ChannelIdentity?)] = [:]
     private(set) var isOpen = false
-    /// Whether it says nothing more and listens still.
+    /// Whether it sends nothing more but still receives.
     private(set) var isHalfClosed = false
     private var lastStream: Int32?
 
@@ -28,16 +28,16 @@ final class SimulatedProvider: EndpointOwner {
 
     var findings: Findings { world.findings }
 
-    /// Requests that wait for their answer.
+    /// The number of requests without an answer.
     var openCount: Int { open.count + wishes.count }
 
-    /// Signed once for all runs: a new signature would have another length on the wire.
+    /// Signed once for all runs, because a new signature may have another length on the wire.
     static let authorization =
         "bearer eyJhbGciOiJFUzI1NiIsImtpZCI6IktFWTAwMDAwMDEifQ."
         + "eyJpc3MiOiJURUFNMDAwMDAxIiwiaWF0IjoxNzAwMDAxODAwfQ."
         + "MEUCIQD7mYz6cGOjookaDp7muxjMEGulo9rJ4hFLqQOMqC7sEgIgSo1__A2_3u0-Zg6p42YYc8_E8ct98R_DC1bhqrZulPw"
 
-    /// False: the connection takes no more requests.
+    /// Sends a push. Returns false if the connection accepts no more requests.
     func send(_ push: Push) -> Bool {
         guard isOpen, !isHalfClosed else { return false }
         do throws(SessionError) {
@@ -77,7 +77,7 @@ final class SimulatedProvider: EndpointOwner {
         return head
     }
 
-    /// Says nothing more on this connection: a half-closed socket.
+    /// Ends the sending side of the connection: a half-closed socket.
     func closeHalf() {
         isHalfClosed = true
         (endpoint.wire as? SimulatedWire)?.closeHalf()
@@ -112,13 +112,13 @@ final class SimulatedProvider: EndpointOwner {
     func closed(_ stream: Int32, errorCode: UInt32) {
         wishes[stream] = nil
         guard let number = open.removeValue(forKey: stream) else { return }
-        // What GOAWAY counts has been seen: it is answered before.
+        // The relay answers all streams that its GOAWAY covers before it closes.
         world.unanswered(
             number, isOwed: !isHalfClosed && lastStream.map { stream <= $0 } ?? false)
     }
 
     func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {
-        // The first one names no stream; the connection may be cut before the last one.
+        // The first GOAWAY names no stream, and the connection may be cut before the last one.
         if lastStream < .max { self.lastStream = lastStream }
     }
 

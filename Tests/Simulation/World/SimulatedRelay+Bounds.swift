@@ -4,17 +4,17 @@ import PostriderNotifications
 
 @testable import PostriderRelay
 
-/// What has to hold of a shard at the end of each of its turns.
+/// The conditions for a shard at the end of each of its turns.
 extension SimulatedRelay {
-    /// The most that may wait or be under way.
+    /// The limits on stored notifications and deliveries under way.
     struct Bounds {
         var pendingPerApp = Limits.pendingPerRegistration
         var deliveries = Limits.deliveryWindow
         var letters = Limits.letters
-        /// Milliseconds after which a device may come back that is not let in.
+        /// The milliseconds after which a device that was asked to wait may come back.
         var slotMilliseconds = Limits.slotMilliseconds
-        /// Bytes in a device's stream: a window of the largest notifications, broadcasts, and what the link itself
-        /// says.
+        /// Bytes in a device's stream: a window of the largest notifications, the broadcasts, and the link's own
+        /// messages.
         var outboundBytes =
             Limits.deliveryWindow * (Limits.payloadBytes + 1024) + Limits.broadcastBacklogBytes
             + Limits.relayMessageBytes
@@ -27,7 +27,7 @@ extension SimulatedRelay {
             : Bounds()
     }
 
-    /// The counters are looked at after each turn, the devices now and then.
+    /// Checks the counters after each turn, and the devices from time to time.
     func inspect(_ shard: Shard, thoroughly: Bool) {
         let findings = house.findings
         if house.fault == .shardMiscounts, findings.events > 5_000 { shard.home.tally.delivered += 1 }

@@ -5,39 +5,39 @@ import PostriderTransport
 
 @testable import PostriderRelay
 
-/// What the lives of a relay share: everything that outlives a process.
+/// Everything that outlives a process of the relay.
 struct SimulatedHouse {
     let clock: SimulatedClock
     let chance: Chance
     let findings: Findings
     let disk: SimulatedDisk
     let traceDisk = MemoryTrace.Disk()
-    /// Fetches that a shard has under way when it lets in one more device.
+    /// The number of fetches under way at which a shard still accepts one more device.
     let places: Int
-    /// What somebody built in.
+    /// The deliberate fault of this run.
     let fault: DeliberateFault?
 }
 
-/// One life of a relay: real shards and a real ledger, whose letters wait until the world delivers them.
+/// One process of a relay: real shards and a real ledger. Their messages wait until the world delivers them.
 final class SimulatedRelay {
     private(set) var shards: [Shard] = []
     private(set) var drainedCount = 0
     private(set) var isClosed = false
     let house: SimulatedHouse
-    /// How much waits for an absent device.
+    /// The depth of storage for an absent device.
     let storage: APNsCompatibility.StorageDepth
     private let store: SimulatedStore
     private var ledger: Ledger?
-    /// When the ledger tries again by itself what the disk has refused.
+    /// Fires when the ledger repeats a write that the disk has refused.
     private var owing: (any LoopTimer)?
-    /// When it has waited for long enough for others to share a commit.
+    /// Fires when the ledger has waited long enough for others to share a commit.
     private var alarm: (any LoopTimer)?
     private var trace: TraceWriter?
-    /// What the trace has not been told because its mailbox was full.
+    /// The records that the trace lost because its mailbox was full.
     let traceLosses = TraceLosses()
     private var mail: [[ShardMessage]]
     private var ledgerMail: [LedgerCommand] = []
-    /// Server ends that were put on this relay's loops.
+    /// The server ends of connections that belong to this relay's loops.
     private(set) var wires: [SimulatedWire] = []
     private var turns = 0
 
@@ -59,7 +59,7 @@ final class SimulatedRelay {
             copy: { _, _ in },
             rest: { [unowned self] in owing?.arm(afterMilliseconds: $0) },
             time: ledgerTime(),
-            // Few are under way here at a time.
+            // Few pushes are under way here at a time.
             gather: GroupCommitPolicy(least: 2),
             onClosed: { [unowned self] in isClosed = true })
         owing = timer { $0.settleOwed() }
@@ -94,7 +94,7 @@ final class SimulatedRelay {
         }
     }
 
-    /// Whether the ledger is going to try again by itself what the disk has refused.
+    /// Whether the ledger is going to repeat a write that the disk has refused.
     var isOwing: Bool { owing?.isArmed == true }
 
     private func timer(_ ring: @escaping (Ledger) -> Void) -> any LoopTimer {
@@ -121,7 +121,7 @@ final class SimulatedRelay {
             post: { [unowned self] letter, shard in mail[shard].append(letter) }, onClosed: {})
     }
 
-    /// Now and then a mailbox has no room for all.
+    /// Makes an outbox; sometimes a mailbox has no room for all messages.
     private func outbox(of index: Int, among count: Int) -> Outbox {
         Outbox(
             ownIndex: index,
@@ -153,7 +153,7 @@ final class SimulatedRelay {
 
     // MARK: Turns
 
-    /// Everything that a loop does around an event.
+    /// Runs the work of a loop before and after an event.
     func turn(_ index: Int, _ event: () -> Void = {}) {
         event()
         shards[index].turnEnded()
@@ -168,20 +168,20 @@ final class SimulatedRelay {
         inspect(shards[index], thoroughly: turns.isMultiple(of: 16))
     }
 
-    /// Whether the batch that the ledger has begun waits for the disk.
+    /// Whether the ledger has begun a batch that waits for the disk.
     var isCommitting: Bool { house.disk.writing != nil }
 
-    /// The disk has done what it was asked to do, or has failed to.
+    /// Ends the commit; the disk has written it or failed.
     func endCommit() { store.endCommit() }
 
-    /// The shards that have letters, and the number of shards for the ledger.
+    /// The shards with messages, and the number of shards for the ledger if it has some.
     var addressees: [Int] {
         var some: [Int] = []
         for index in mail.indices where !mail[index].isEmpty { some.append(index) }
         return ledgerMail.isEmpty ? some : some + [mail.count]
     }
 
-    /// Delivers some of the letters to one of them, in order.
+    /// Delivers some messages to one of them, in order.
     func deliver(to addressee: Int) {
         if addressee == mail.count {
             let some = Array(ledgerMail.prefix(house.chance.number(1...ledgerMail.count)))
@@ -195,7 +195,7 @@ final class SimulatedRelay {
         }
     }
 
-    /// What a deliberate fault does to letters.
+    /// Applies the deliberate fault to messages.
     private func spoil(_ letters: inout [ShardMessage]) {
         switch house.fault {
         case .mailReorders: letters.reverse()
@@ -204,7 +204,7 @@ final class SimulatedRelay {
         }
     }
 
-    /// A client connects to one of the shards.
+    /// Connects a client to one of the shards.
     func accept(_ wire: SimulatedWire) {
         wires.append(wire)
         wire.opened()
@@ -213,10 +213,10 @@ final class SimulatedRelay {
     func post(_ letter: ShardMessage) { for index in mail.indices { mail[index].append(letter) } }
     func closeLedger() { ledgerMail.append(.close) }
 
-    /// How many devices it did not let in, since others returned with them.
+    /// The number of devices that were asked to come back later during reconnect storms.
     var deferrals: Int { shards.reduce(0) { $0 + Int($1.home.throttle.deferred) } }
 
-    /// The process dies: nobody hears anything, but for the clients' ends.
+    /// Ends the process; only the clients notice it, by the ends of their connections.
     func die() {
         for wire in wires { wire.cut() }
         for wire in wires {

@@ -1,14 +1,14 @@
 import PostriderNotifications
 import PostriderStorage
 
-/// A disk as the world plays it: what is on it, what may be on it, and how it fails just now.
+/// A simulated disk: its certain and its uncertain contents, and its present failure.
 final class SimulatedDisk {
-    /// How the disk is.
+    /// The state of the disk.
     enum Health {
         case well
-        /// Nothing can be written; what is there can be read.
+        /// Nothing can be written; reading works.
         case full
-        /// Writes reach the disk, perhaps, and the sync fails: nobody knows whether they are there.
+        /// Writes may reach the disk, but the sync fails, so that the result is unknown.
         case notSyncing
         /// Nothing can be written or read.
         case broken
@@ -16,18 +16,18 @@ final class SimulatedDisk {
 
     let disk = MemoryStore.Disk()
     var health = Health.well
-    /// What the observer knows: the numbers of all pushes that were ever committed.
+    /// The observer's knowledge: the numbers of all pushes that were ever committed.
     var committed: Set<Int> = []
-    /// Those that were refused, and were on the disk after all.
+    /// The numbers of pushes that were refused, but are on the disk.
     var surfaced: Set<Int> = []
-    /// The same of broadcasts.
+    /// The same for broadcasts.
     var surfacedBroadcasts: Set<NotificationIdentity> = []
     /// The batch that is being written.
     fileprivate(set) var writing: (batch: QueueBatch, completion: (Result<Void, StoreError>) -> Void)?
-    /// Written, but the sync failed: it may be there when the file is read again.
+    /// The batch whose sync failed: it may exist when the file is read again.
     fileprivate var doubtfulBatch: QueueBatch?
     fileprivate var doubtfulChanges: [RegistryChange] = []
-    /// The last batches, for a disk that forgets.
+    /// The last batches, for a disk that loses them.
     fileprivate var recent: [QueueBatch] = []
 
     private let chance: Chance
@@ -38,9 +38,9 @@ final class SimulatedDisk {
         self.fault = fault
     }
 
-    /// The process has ended, and the page cache perhaps with it; the next one opens the files. A batch that was
-    /// being written, or whose sync had failed, is there as a whole or not at all: SQLite takes a transaction from
-    /// its log only when all of it is there.
+    /// Opens the files for a new process. The old process has ended, and perhaps the page cache is lost. A batch that
+    /// was being written, or whose sync had failed, exists as a whole or not at all: SQLite uses a transaction in its
+    /// log only if it is complete.
     func openAnew() {
         let canHaveWritten = health == .well || health == .notSyncing && doubtfulBatch == nil
         settleDoubts()
@@ -55,7 +55,7 @@ final class SimulatedDisk {
         recent = []
     }
 
-    /// The files are read anew: what was doubtful is there, or not.
+    /// Decides whether the uncertain changes exist, as a reader of the files would see them.
     fileprivate func settleDoubts() {
         if let batch = doubtfulBatch, chance.once(in: 2) { surface(batch) }
         doubtfulBatch = nil
@@ -68,7 +68,7 @@ final class SimulatedDisk {
         doubtfulChanges = []
     }
 
-    /// Whether a sync has failed, and the files were not read anew since.
+    /// Whether a sync has failed since the files were last read.
     fileprivate var isDoubtful: Bool { doubtfulBatch != nil || !doubtfulChanges.isEmpty }
 
     private func surface(_ batch: QueueBatch) {
@@ -85,12 +85,12 @@ extension QueueBatch {
     }
 }
 
-/// One life of the store on a disk: the memory store, with the failures of the one on SQLite. A commit takes its
-/// time, and a file under which a sync has failed is read anew before the next change, as `TrustedFile` does.
+/// One process's store on a disk: the memory store, with the failures of the SQLite store. A commit takes time, and
+/// after a failed sync the file is read again before the next change, as `TrustedFile` does.
 final class SimulatedStore: Store {
     private let disk: SimulatedDisk
     private let store: MemoryStore
-    /// Rows of refused batches; some may be on the disk all the same.
+    /// The rows of refused batches; some may be on the disk nevertheless.
     private var doubtfulRows: [QueueRow] = []
 
     init(_ disk: SimulatedDisk) {
@@ -137,13 +137,13 @@ final class SimulatedStore: Store {
         }
     }
 
-    /// Begins to write; the world says when it ends.
+    /// Begins to write; the world decides when it ends.
     func commit(_ batch: QueueBatch, completion: @escaping (Result<Void, StoreError>) -> Void) {
         precondition(disk.writing == nil, "one batch is written at a time")
         disk.writing = (batch, completion)
     }
 
-    /// The batch that is being written is done with.
+    /// Ends the write of the current batch.
     func endCommit() {
         guard let (batch, completion) = disk.writing else { return }
         disk.writing = nil
@@ -152,7 +152,7 @@ final class SimulatedStore: Store {
             disk.settleDoubts()
             write(batch, completion)
         case .notSyncing:
-            // Nothing is written to a file that is in doubt already.
+            // Nothing is written to a file whose contents are uncertain.
             if !disk.isDoubtful {
                 disk.doubtfulBatch = batch
                 doubtfulRows += batch.enqueued.map(\.row)
@@ -174,7 +174,7 @@ final class SimulatedStore: Store {
         store.commit(batch, completion: completion)
     }
 
-    /// Has what shares a slot stay on the disk.
+    /// Keeps replaced notifications on the disk.
     private func keepSlots(_ batch: inout QueueBatch) {
         var kept: [QueueRow] = []
         store.read(batch.settled) { result in

@@ -1,40 +1,40 @@
 import PostriderEndpoints
 import PostriderTransport
 
-/// One end of a simulated connection. What it flushes is on its way until the world hands it to the other end, in
-/// pieces; the world may cut it at any time, or have it go dead without a word.
+/// One end of a simulated connection. Flushed bytes are under way until the world delivers them to the other end, in
+/// pieces. The world can cut the connection at any time, or let it die without notice.
 final class SimulatedWire: ConnectionOutput {
     private enum Phase {
         case open
         case closing(CloseReason)
-        /// Nothing more comes from this end; what is on its way may still arrive.
+        /// This end sends nothing more; bytes under way may still arrive.
         case ended
     }
 
     let number: Int
     let peer = Peer(address: "simulated")
-    /// Which shard's loop holds it; nil at a client, or while it moves.
+    /// The shard whose loop owns the end; nil at a client, or while the connection moves.
     var shard: Int?
     var isMoving = false
     private(set) var other: SimulatedWire?
     private(set) var session: HTTP2Handler?
-    /// Flushed, and not yet received at the other end.
+    /// The bytes that were flushed and have not arrived.
     private(set) var underway: [UInt8] = []
     private(set) var isDirty = false
-    /// Since when nothing has come through, in either direction, and nobody was told; on both ends.
+    /// The time since which nothing arrives in either direction, without notice; set on both ends.
     private(set) var deadSince: Int64?
-    /// How many bytes more arrive at this end one at a time.
+    /// The number of bytes that will arrive at this end one by one.
     private var trickle: Int
     private let reorders: Bool
-    /// What a deliberate fault keeps back.
+    /// The bytes that a deliberate fault holds back.
     private var held: [UInt8] = []
     private var phase = Phase.open
     private var departure: CloseReason?
     private var hasToldEnd = false
-    /// Nothing more is said at this end, but it still listens (a half-closed socket).
+    /// This end sends nothing more but still receives (a half-closed socket).
     private var isHalfClosed = false
 
-    /// More than this on its way blocks the end, as a socket's buffer does.
+    /// More bytes than this under way block the end, like a socket's full buffer.
     private static let bufferBytes = 20_000
 
     private init(number: Int, shard: Int?, session: HTTP2Handler, trickle: Int, reorders: Bool) {
@@ -45,7 +45,7 @@ final class SimulatedWire: ConnectionOutput {
         self.reorders = reorders
     }
 
-    /// Two ends, not yet told that they are open.
+    /// Makes two ends; neither has been told yet that it is open.
     static func pair(
         _ number: Int, shard: Int, server: HTTP2Handler, client: HTTP2Handler, trickle: Int, reorders: Bool
     ) -> (server: SimulatedWire, client: SimulatedWire) {
@@ -76,7 +76,7 @@ final class SimulatedWire: ConnectionOutput {
         departure = reason
     }
 
-    /// Takes the end off its loop; nil when it is not open any more.
+    /// Takes the end off its loop; nil if it is no longer open.
     func detach() -> Int? {
         guard isOpen, departure == nil, !isMoving else { return nil }
         isMoving = true
@@ -85,7 +85,7 @@ final class SimulatedWire: ConnectionOutput {
         return number
     }
 
-    /// Puts the end onto a loop.
+    /// Adds the end to a loop.
     func adopt(by shard: Int) {
         precondition(isMoving, "a crate is adopted once")
         isMoving = false
@@ -97,13 +97,13 @@ final class SimulatedWire: ConnectionOutput {
 
     func opened() { session?.opened(on: self) }
 
-    /// Whether the other end has something for this one: bytes, or its end.
+    /// Whether the other end has bytes or its end for this one.
     var hasInput: Bool {
         guard let other, deadSince == nil, isOpen, !isMoving, departure == nil else { return false }
         return !other.underway.isEmpty || (other.hasEnded || other.isHalfClosed) && !hasToldEnd
     }
 
-    /// Receives the next bytes of the other end, or learns of its end.
+    /// Receives the next bytes of the other end, or its end.
     func receive(upTo count: Int) {
         guard let other, isOpen, !isMoving else { return }
         if other.underway.isEmpty {
@@ -119,7 +119,7 @@ final class SimulatedWire: ConnectionOutput {
         if wasBlocked && !other.isBlocked { other.setNeedsFlush() }
     }
 
-    /// The end of a turn of the loop that holds this end: flushes, and ends if it has to.
+    /// Ends a turn of the loop that owns this end: flushes, and closes if needed.
     func endTurn() {
         if let reason = departure, !hasEnded, !isMoving {
             underway = []
@@ -135,16 +135,16 @@ final class SimulatedWire: ConnectionOutput {
         if case .closing(let reason) = phase, !isDirty || !isBlocked { end(reason) }
     }
 
-    /// The connection is cut at this end: what is on its way to it is lost.
+    /// Cuts the connection at this end; bytes under way to it are lost.
     func cut() {
         abort(.peerReset)
         other?.underway = []
     }
 
-    /// This end says nothing more, and goes on listening.
+    /// Ends the sending side of this end; it still receives.
     func closeHalf() { isHalfClosed = true }
 
-    /// From now on nothing comes through, and neither end is told.
+    /// From now on nothing arrives, and neither end is told.
     func goDead(at moment: Int64) {
         guard deadSince == nil else { return }
         deadSince = moment
@@ -162,7 +162,7 @@ final class SimulatedWire: ConnectionOutput {
         self.other = nil
     }
 
-    /// A run of DATA frames (RFC 9113 section 6.1) waits for the next run of them, and comes after it.
+    /// Holds back a run of DATA frames (RFC 9113 section 6.1), so that it comes after the next run.
     private func holdBack(from start: Int) {
         var place = start
         var isData = true

@@ -3,16 +3,16 @@ import PostriderNotifications
 
 @testable import PostriderRelay
 
-/// A channel as the observer knows it.
+/// The observer's knowledge of a channel.
 struct SimulatedChannel {
     let topic: String
     let environment: PostriderNotifications.Environment
     let storage: ChannelStorage
-    /// Once its creation is answered.
+    /// The identity, once the channel's creation is answered.
     var identity: ChannelIdentity?
-    /// The number of the event with which its deletion was asked for first.
+    /// The number of the event in which the deletion was first requested.
     var deletionAskedAt: Int?
-    /// The number of the event with which a deletion was answered with 204.
+    /// The number of the event in which a deletion was answered with 204.
     var deletedAt: Int?
 }
 
@@ -20,7 +20,7 @@ struct SimulatedChannel {
 struct SimulatedBroadcast {
     let number: Int
     let channel: Int
-    /// Nil: now or never.
+    /// The expiration; nil for a now-or-never broadcast.
     let expiresAt: Moment?
     let sentAt: Int
     var status: Int?
@@ -32,20 +32,20 @@ struct SimulatedBroadcast {
     }
 }
 
-/// What a provider asks about channels.
+/// A provider's request about channels.
 enum ChannelWish {
     case create(Int)
     case delete(Int)
     case broadcast(Int)
 }
 
-/// All channels of a run, and what became of what was broadcast to them.
+/// All channels of a run and their broadcasts.
 struct SimulatedChannels {
     var all: [SimulatedChannel] = []
     var broadcasts: [SimulatedBroadcast] = []
-    /// Broadcasts that devices heard for the first time.
+    /// The number of broadcasts that devices received for the first time.
     var heard = 0
-    /// Of these, those that had been accepted before the device asked.
+    /// The number of those that had been accepted before the device subscribed.
     var replayed = 0
 
     var alive: [Int] {
@@ -54,7 +54,7 @@ struct SimulatedChannels {
 
     func index(of identity: ChannelIdentity) -> Int? { all.firstIndex { $0.identity == identity } }
 
-    /// Those of a channel that may be the last one accepted.
+    /// Returns the broadcasts of a channel that may be the last accepted one.
     func lastOnes(of channel: Int, _ surfaced: Set<NotificationIdentity>) -> [SimulatedBroadcast] {
         let mine = broadcasts.filter {
             $0.channel == channel && ($0.status == 200 || $0.status == nil || surfaced.contains($0.identity))
@@ -98,7 +98,7 @@ extension World {
         findings.count()
     }
 
-    /// Somebody of the channel's environment.
+    /// Returns a provider of the channel's environment.
     private func provider(for index: Int) -> SimulatedProvider? {
         chance.pick(providers.filter { $0.environment == channels.all[index].environment })
     }
@@ -173,7 +173,7 @@ extension World {
         }
     }
 
-    /// A broadcast has come to a device, which asked for the channel at `asked`.
+    /// Takes a broadcast at a device, which subscribed to the channel at `asked`.
     func heard(
         _ deliver: Deliver, by device: SimulatedDevice, isNewestLink: Bool,
         asked: (event: Int, stamp: Stamp)?
@@ -215,7 +215,8 @@ extension World {
 
     // MARK: The end
 
-    /// Everybody is connected and nothing is on its way: stored broadcasts are there, and a new one reaches all.
+    /// With everybody connected and nothing under way, checks that stored broadcasts are there and that a new one
+    /// reaches all.
     func checkChannels() {
         for device in devices {
             for index in device.channels where channels.all[index].deletionAskedAt == nil {
@@ -239,7 +240,7 @@ extension World {
                     "device \(device.index) is subscribed to channel \(broadcast.channel) and hears nothing")
             }
         }
-        // A channel whose deletion was asked for and did not come about may still have its subscribers.
+        // A channel whose deletion was requested and failed may still have its subscribers.
         let undeleted = channels.all.indices.filter { channels.all[$0].deletedAt == nil }
         let least = devices.reduce(0) { sum, device in sum + device.channels.filter(alive.contains).count }
         let most = devices.reduce(0) { sum, device in sum + device.channels.filter(undeleted.contains).count }
@@ -256,7 +257,7 @@ extension World {
         guard channels.all[index].storage == .mostRecent, !last.isEmpty,
             last.allSatisfy({ $0.status == 200 && ($0.expiresAt?.milliseconds ?? 0) > soon })
         else { return }
-        // One that was now or never and was refused in doubt may have ended what was stored.
+        // A now-or-never broadcast that was refused with an unknown result may have removed the stored one.
         let hasEnded = channels.broadcasts.contains { one in
             one.channel == index && one.expiresAt == nil && one.status != 200
                 && last.contains { $0.sentAt < one.answeredAt ?? .max }

@@ -5,8 +5,8 @@ import PostriderStorage
 
 @testable import PostriderRelay
 
-/// The end of a run: no more pushes and no more trouble, everybody connects and takes what there is; and then
-/// everything has to be accounted for.
+/// The end of a run: pushes and faults stop, everybody connects and receives what is left, and then every push must
+/// be accounted for.
 extension World {
     func finish() {
         disk.health = .well
@@ -35,7 +35,7 @@ extension World {
         }
     }
 
-    /// The connections of providers and devices that the relay holds.
+    /// The numbers of providers and devices that are connected to the relay.
     private var connected: (providers: Int, devices: Int) {
         relay.shards.reduce(into: (0, 0)) { sum, shard in
             sum.0 += shard.providers.count
@@ -68,7 +68,7 @@ extension World {
         checkTrace()
     }
 
-    /// Nothing is on its way anywhere: who is connected and waits for nothing knows what its home knows.
+    /// With nothing under way, checks that each connected device that waits for nothing agrees with its home.
     func checkQuiet() {
         for device in devices {
             guard let session = device.session, session.isWelcome, session.isIdle,
@@ -78,7 +78,7 @@ extension World {
         }
     }
 
-    /// What a device knows of its registrations is what its home knows, unless that waits for the disk.
+    /// Checks that a device's registrations are those of its home, unless a change waits for the disk.
     private func checkRegistrations(of device: SimulatedDevice) {
         guard let identity = device.identity, !device.removals.contains(identity),
             let entry = relay.shards.lazy.compactMap({ $0.home.entries[identity] }).first,
@@ -93,13 +93,13 @@ extension World {
             known == believed, .answers, "device \(device.index) believes \(believed), and has \(known)")
     }
 
-    /// Whether it made room when more waited for its app than is kept.
+    /// Whether the push was dropped because too many were stored for its app.
     private func isOverflow(_ push: Push) -> Bool {
         isFlooded && push.priority == "1" && pushes.count(to: push.token) > Limits.pendingPerRegistration
     }
 
-    /// The trace and the counters tell the same, each of the present relay's life; no push ends twice in one, and
-    /// none was sent when its time was over.
+    /// Checks that trace and counters agree for the relay's present process, that no push ends twice in it, and that
+    /// none was sent after its expiration.
     private func checkTrace() {
         var story = TraceStory(findings)
         readTrace { story.read($0) }
@@ -116,7 +116,7 @@ extension World {
 }
 
 extension World {
-    /// Reads all that the trace tells so far, from its beginning.
+    /// Reads all records of the trace, from its beginning.
     func readTrace(_ visit: (TraceRecord) -> Void) {
         for shard in relay.shards { shard.context.trace.flush() }
         let trace = MemoryTrace(disk: house.traceDisk)
@@ -126,7 +126,7 @@ extension World {
     }
 }
 
-/// What the trace tells, read from its beginning to its end.
+/// The contents of the trace, read from beginning to end.
 struct TraceStory {
     private let findings: Findings
     private var counts: [TraceEvent.Kind: UInt64] = [:]
@@ -183,6 +183,6 @@ struct TraceStory {
         }
     }
 
-    /// Whether a push of this identity has come to its end.
+    /// Whether a push of this identity has ended.
     func hasEnded(_ identity: NotificationIdentity) -> Bool { ended.contains(identity) }
 }

@@ -1,7 +1,7 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// What the observer is told, and holds against it.
+/// The observer's checks of each event.
 extension World {
     // MARK: Answers
 
@@ -34,7 +34,7 @@ extension World {
         }
     }
 
-    /// The moment of a 410 is the one at which the registration ended: after its end was asked for, and always the
+    /// Checks that the timestamp of a 410 is the end of the registration: after its end was requested, and always the
     /// same.
     private func checkEnd(_ push: Push, _ body: String) {
         let digits = body.split(separator: ":").last?.prefix { $0.isNumber }
@@ -81,7 +81,7 @@ extension World {
             copies <= push.attempts || push.collapse != nil, .repetition,
             "push \(number), sent \(push.attempts) times, is delivered \(copies) times on one link")
         checkExpiration(deliver, push, on: session)
-        // An older link may still have something on its way when the newer one is welcomed.
+        // An older link may still have notifications under way when the newer one gets its welcome.
         guard device.seen.insert(number).inserted, isNewestLink else { return }
         checkOrder(push)
         checkNewest(push, on: session)
@@ -107,8 +107,8 @@ extension World {
         }
     }
 
-    /// What was accepted before another was sent comes before it; and what one connection brought, in its order. One
-    /// that had expired may come later all the same, where the clock was put back and the relay killed.
+    /// Checks the order: a push that was accepted before another was sent comes before it, and pushes of one
+    /// connection come in their order. An expired push may come later if the clock was set back and the relay killed.
     private func checkOrder(_ push: Push) {
         guard !pushes.hasSlot(push), !disk.surfaced.contains(push.number), !hasExpired(push) else { return }
         let hasWishes = devices[push.device].hasWishes
@@ -128,9 +128,9 @@ extension World {
             before < push.number, .order, "push \(before) comes before \(push.number) of its connection")
     }
 
-    /// What another had taken the place of before the link began does not come any more. A killed relay may have
-    /// forgotten that it was replaced, where what replaced it is over: delivered from hand to hand, or expired.
-    /// And what was in the device's hands when the other came makes way when it returns, if the other is there by then.
+    /// Checks that no push comes that was replaced before the link began. Two exceptions: a killed relay may have
+    /// lost the replacement, if the replacing push is over (delivered while connected, or expired); and a push that
+    /// was in delivery when the other came is only replaced when it returns, if the other is there by then.
     private func checkNewest(_ push: Push, on session: SimulatedDeviceSession) {
         guard let acceptedAt = push.acceptedAt, push.attempts == 1, let hello = session.hello else { return }
         let seen = session.device.seen
@@ -147,7 +147,7 @@ extension World {
         findings.expect(!isLate, .newest, "push \(push.number) comes, and was replaced before the link began")
     }
 
-    /// Whether it was in its device's hands before, and the trace says that it was not acknowledged there.
+    /// Whether the push was in delivery before, and the trace has a record that it was not acknowledged.
     private func hasReturned(_ push: Push) -> Bool {
         var rows: Set<QueueRow> = []
         var hasReturned = false
@@ -164,26 +164,26 @@ extension World {
 
     // MARK: What has become of a push
 
-    /// Whether its device was removed, or the operator wanted that.
+    /// Whether its device was removed, or the operator tried to remove it.
     private func isRemoved(_ push: Push) -> Bool { devices[push.device].removals.contains(push.incarnation) }
 
-    /// Whether its token is not what the app has now.
+    /// Whether its token is not the app's current one.
     func hasDeadToken(_ push: Push) -> Bool {
         devices[push.device].registrations[push.topic]?.deviceToken.hex != push.token
     }
 
-    /// Whether it is with its device, or nobody has to keep it any more.
+    /// Whether the push is with its device, or need not be stored any more.
     func isOver(_ push: Push) -> Bool {
         devices[push.device].isKept(push.number) || push.isNowOrNever || isRemoved(push) || hasExpired(push)
     }
 
-    /// Whether its time was over by anything that the clock has shown.
+    /// Whether the push had expired by any time that the clock has shown.
     private func hasExpired(_ push: Push) -> Bool {
         push.expiresAt.map { $0.milliseconds <= clock.latest } ?? false
     }
 
-    /// Whether another push took its slot that may have come to the home after it. One that was refused with 503 may
-    /// have done so all the same, if the relay was killed before the disk forgot it.
+    /// Whether another push of its slot may have come to the home after it. Even a push that was refused with 503 may
+    /// have replaced it, if the relay was killed before the disk lost it.
     func isReplaced(_ push: Push) -> Bool {
         pushes.hasRival(of: push) { other in
             let isUnknown = other.open > 0 || other.isLost

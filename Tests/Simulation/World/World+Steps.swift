@@ -1,13 +1,13 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// What may happen, and how often.
+/// The possible steps and their frequencies.
 extension World {
     static let keepaliveSeconds: [UInt32] = [5, 15, 30]
     private static let faults: [Push.Fault] = [
         .method, .forgedToken, .topic, .payload, .hugeBody, .reset,
     ]
-    /// Calm and trouble alternate: links have to live for a while to become full.
+    /// Runs one step. Calm and faulty phases alternate, because links must live for a while to become full.
     func step() throws {
         steps += 1
         let isCalm = steps / 1_000 % 2 == 1
@@ -92,7 +92,7 @@ extension World {
         pushes[push.number].open = 1
     }
 
-    /// A token of the device's, now and then one that is dead.
+    /// Returns a token of the device, sometimes a dead one.
     private func target(of device: SimulatedDevice) -> (
         token: DeviceToken, topic: String, environment: PostriderNotifications.Environment,
         incarnation: DeviceIdentity
@@ -109,8 +109,8 @@ extension World {
         return (known.deviceToken, topic, known.environment, identity)
     }
 
-    /// A provider makes a push again, with the same `apns-id`: it does not know what became of it, or was told to come
-    /// back; now and then for no good reason.
+    /// Repeats a push with the same `apns-id`, because its result is unknown or it was to be repeated, and sometimes
+    /// without a reason.
     private func resend() {
         let number = chance.once(in: 6) ? chance.pick(pushes.indices) : resendable.popLast()
         guard let number, pushes[number].fault == .none, pushes[number].open == 0 else { return }
@@ -133,7 +133,7 @@ extension World {
 
     // MARK: A flood
 
-    /// Whether it is the one that stays away.
+    /// Whether it is the device that stays away.
     func isAway(_ device: SimulatedDevice) -> Bool {
         isFlooded && device.index == 6 && !device.registrations.isEmpty && floodsLeft > 0
     }

@@ -1,9 +1,9 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// All devices return at once, and the relay lets them in one after the other.
+/// Reconnect storms: all devices return at once, and the relay accepts them one after the other.
 extension World {
-    /// Every link is cut, and every device is back at once.
+    /// Cuts every link and lets every device return at once.
     func storm() {
         for client in clients where devices.contains(where: { $0.session?.endpoint === client.session }) {
             cut(client)
@@ -12,7 +12,7 @@ extension World {
         returnAll()
     }
 
-    /// Whoever has no link connects, unless it was told to come back later.
+    /// Connects every device without a link, unless it was asked to come back later.
     func returnAll() {
         for device in devices where mayReturn(device) { connect(device) }
     }
@@ -21,7 +21,7 @@ extension World {
         device.session == nil && !isAway(device) && device.returnsAt <= clock.milliseconds
     }
 
-    /// A device is told when to come back: it was not let in, or what it asked for cannot be done now.
+    /// Records when a device may come back: it was not accepted, or its request is impossible now.
     func noteDeferral(of device: SimulatedDevice, byMilliseconds wait: UInt32) {
         device.returnsAt = clock.milliseconds + Int64(wait)
         let bounds = relay.bounds.slotMilliseconds

@@ -3,17 +3,17 @@ import PostriderNotifications
 
 @testable import PostriderRelay
 
-/// What goes wrong: connections, the disk, the clock, the relay itself; and what the operator does.
+/// Faults of connections, the disk, the clock and the relay itself, and the operator's changes.
 extension World {
-    /// A device gives a dead link up after so long.
+    /// The time after which a device gives up a dead link.
     private static let patienceMilliseconds: Int64 = 40_000
-    /// A relay has found a dead link after two keepalive intervals of the longest kind, its PING, and what a farewell
-    /// may take.
+    /// The time after which a relay must have detected a dead link: two of the longest keepalive intervals, the wait
+    /// for a PING's answer, and the time of a farewell.
     private static let mostDeadMilliseconds: Int64 = 2 * 30_000 + 20_000 + 10_000
 
     // MARK: Connections
 
-    /// Both ends of a connection are cut, wherever it is.
+    /// Cuts a connection at both ends.
     func cutSomebody() {
         guard let client = chance.pick(clients) else { return }
         findings.count()
@@ -27,7 +27,7 @@ extension World {
         if let shard = server?.shard { relay.turn(shard) }
     }
 
-    /// A provider says nothing more and listens on, or a device ends its stream, or its socket, without a word.
+    /// A provider ends its sending side, or a device ends its stream or its socket, without a message.
     func closeHalf() {
         if chance.once(in: 2), let provider = chance.pick(providers) {
             findings.count()
@@ -39,7 +39,7 @@ extension World {
         (session.endpoint.wire as? SimulatedWire)?.closeHalf()
     }
 
-    /// A device's network is gone, and nobody is told.
+    /// Disconnects a device's network without notice.
     func goDead() {
         guard let session = chance.pick(sessions), let wire = session.endpoint.wire as? SimulatedWire else {
             return
@@ -48,7 +48,7 @@ extension World {
         wire.goDead(at: clock.milliseconds)
     }
 
-    /// Who has waited for too long gives up; the relay has to have noticed by itself.
+    /// Lets clients that have waited too long give up, and checks that the relay has detected dead links by itself.
     func missDeadLinks() {
         for wire in clients {
             if let since = wire.deadSince, since + Self.patienceMilliseconds < clock.milliseconds {
@@ -70,7 +70,7 @@ extension World {
         disk.health = chance.pick([.well, .full, .notSyncing, .broken]) ?? .well
     }
 
-    /// Somebody sets the clock. Within half an hour: provider tokens have their time, too.
+    /// Sets the clock by at most half an hour, because provider tokens depend on the time, too.
     func jump() {
         let interval = Int64(chance.pick([-600_000, -20_000, -3_000, 3_000, 20_000, 600_000]) ?? 0)
         guard abs(clock.jumped + interval) <= 1_200_000 else { return }
@@ -78,7 +78,7 @@ extension World {
         clock.jump(byMilliseconds: interval)
     }
 
-    /// The operator removes a device, as `postrider device remove` does.
+    /// Removes a device as the operator, like `postrider devices remove`.
     func removeSomebody() {
         guard let device = chance.pick(devices), let identity = device.identity,
             let shard = chance.pick(relay.shards)
@@ -114,8 +114,8 @@ extension World {
         if chance.once(in: 2) { returnAll() }
     }
 
-    /// Before anybody is back, the clock is put forward by a year, and put right half a minute later. Nothing that
-    /// waits is over by that.
+    /// Sets the clock a year ahead before any client is back, and corrects it half a minute later. No stored
+    /// notification may expire by that.
     private func mistakeClock() {
         clock.mistake(byMilliseconds: 365 * 86_400_000) {
             advance(byMilliseconds: 30_000)

@@ -1,7 +1,7 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// Some devices have wishes, and change them: apps that are ignored or can wait, and power that is to be saved.
+/// Changes of reception: some devices ignore apps, let apps wait, or save power.
 extension World {
     func wish() {
         guard let session = chance.pick(sessions.filter(\.device.hasWishes)) else { return }
@@ -19,7 +19,7 @@ extension World {
             Reception(savesPower: chance.once(in: 2), opportunistic: opportunistic, ignored: ignored))
     }
 
-    /// Everybody wants everything again.
+    /// Gives every device the usual reception again.
     func unwish() {
         for session in sessions where session.isWelcome && session.device.reception != .usual {
             session.wish(.usual)

@@ -5,8 +5,7 @@ import PostriderTransport
 
 @testable import PostriderRelay
 
-/// A relay with its disk, its providers and its devices, in a time of their own: what happens next is drawn
-/// from a seed.
+/// A relay with its disk, its providers and its devices, in simulated time: a seed decides what happens next.
 final class World {
     static let enrolmentKey = "enrol-simulated"
     static let topics = ["app.one", "app.two"]
@@ -24,49 +23,49 @@ final class World {
     private var lastWire = 0
     private var lastProvider = 0
 
-    /// What the observer knows: every push.
+    /// The observer's knowledge: every push.
     var pushes: Pushes
-    /// By device and priority: when the youngest push that it has received was sent.
+    /// For each device and priority, the event in which the latest received push was sent.
     var youngest: [Lane: Int] = [:]
-    /// By connection as well: the number of the last push that came.
+    /// The same for each connection: the number of the last push that arrived.
     var last: [Lane: Int] = [:]
-    /// By dead token: since when, as a provider was told.
+    /// For each dead token, the end of its registration as a provider was told.
     var ends: [String: Int] = [:]
-    /// Pushes to be sent again, since nobody knows what became of them or the answer was 503.
+    /// Pushes to repeat, because their result is unknown or was 503.
     var resendable: [Int] = []
-    /// The events at which a relay was killed.
+    /// The events in which a relay was killed.
     var crashes: [Int] = []
     var channels = SimulatedChannels()
     var deliveries = 0
     private(set) var welcomes = 0
-    /// How many devices the relay did not let in at once, in lives before this one.
+    /// The number of devices that earlier processes of the relay asked to come back later.
     var formerDeferrals = 0
     var lives = 1
     var steps = 0
-    /// One device stays away while more is pushed to it than is kept.
+    /// Whether one device stays away while more pushes than the limit are made to it.
     let isFlooded: Bool
-    /// Whether a relay that is started again finds the clock a year ahead for a while.
+    /// Whether a restarted relay sometimes finds the clock a year ahead for a while.
     let isMistaken: Bool
-    /// Whether each life of the relay has another number of shards.
+    /// Whether each process of the relay has another number of shards.
     let isResized: Bool
-    /// How much waits for an absent device, of which each life of the relay has one; of several it is drawn.
+    /// The possible depths of storage for an absent device; each process of the relay draws one.
     let storages: [APNsCompatibility.StorageDepth]
-    /// How many pushes the flood still has.
+    /// The number of pushes that are left for the flood.
     var floodsLeft = 1_150
 
-    /// Where notifications keep their order.
+    /// The scope in which notifications keep their order.
     struct Lane: Hashable {
         let device: Int
         let priority: String
         var connection = 0
-        /// Of a device with wishes, which hold back some of what waits: what it is for, and whether it can wait.
+        /// For a device whose reception holds back some notifications: their app and whether they can wait.
         var like = ""
     }
 
-    /// A world, perhaps with a fault that somebody built in. With every second seed only the latest of each app
-    /// waits, as at Apple; with every fourth, each life of the relay has another number of shards, with every eighth it
-    /// is drawn how much waits in each; with every third, a shard fetches for one device at a time; with every fifth,
-    /// the clock is mistaken now and then; with every tenth, one device is flooded.
+    /// Creates a world, perhaps with a deliberate fault. With every second seed only the latest notification of each
+    /// app is stored, as at Apple. With every fourth, each process of the relay has another number of shards. With
+    /// every eighth, each draws its depth of storage. With every third, a shard fetches for one device at a time.
+    /// With every fifth, the clock is sometimes wrong. With every tenth, one device is flooded.
     init(seed: UInt64, fault: DeliberateFault? = nil) throws {
         let chance = Chance(seed: seed)
         let findings = findings
@@ -117,8 +116,7 @@ final class World {
 
     // MARK: What goes on by itself
 
-    /// Bytes or letters arrive somewhere, or the disk has done its work; a few times. False: there is nothing on its
-    /// way.
+    /// Delivers bytes or messages, or ends a commit, a few times. Returns false if nothing is under way.
     @discardableResult
     func exchange() -> Bool {
         var readers: [SimulatedWire] = []
@@ -129,7 +127,7 @@ final class World {
         return true
     }
 
-    /// One of these ends receives what is there for it, or one loop its letters, or the disk has done its work.
+    /// Lets one of these ends receive bytes, or one loop its messages, or ends a commit.
     private func exchange(among readers: [SimulatedWire]) {
         let addressees = relay.addressees
         let count = readers.count + addressees.count + (relay.isCommitting ? 1 : 0)
@@ -174,13 +172,13 @@ final class World {
         missDeadLinks()
     }
 
-    /// Everything that is on its way arrives.
+    /// Delivers everything that is under way.
     func rest() {
         endClientTurns()
         while exchange() { endClientTurns() }
     }
 
-    /// The same, with letters that have met a full mailbox and wait for a timer.
+    /// The same, including messages that wait for a timer because a mailbox was full.
     func restFully() {
         rest()
         advance(byMilliseconds: 10)
@@ -216,7 +214,7 @@ final class World {
         }
     }
 
-    /// Connects a client to a shard, unless it has stopped listening.
+    /// Connects a client to a shard, unless the shard no longer listens.
     private func connect(_ client: HTTP2Handler, _ accept: (Shard) -> HTTP2Handler) -> Bool {
         guard let shard = chance.pick(relay.shards), !shard.context.isDraining else { return false }
         findings.count()
@@ -230,7 +228,7 @@ final class World {
         return true
     }
 
-    /// The world is over: connections and those who hold them are let go.
+    /// Ends the world and releases all connections and their owners.
     func end() {
         relay.die()
         for wire in clients { wire.cut() }
