@@ -5,7 +5,7 @@ extension EndToEnd {
     @Suite("An agent with an app", .serialized)
     struct AgentTests {
         private static let pushes = 1500
-        /// What the agent hands to an app before the app has dealt with it.
+        /// The most notifications that the agent has in delivery to one app.
         private static let handOverWindow = 64
 
         @Test("shows the app's observer title, body and the provider's own keys")
@@ -48,7 +48,8 @@ extension EndToEnd {
                 try await push("away")
                 _ = try await stage.startAgent(of: relay)
                 while app.output.count(where: { $0 == "  title: away" }) < 3 { await Task.yield() }
-                // The same three once more: the relay has none of them any more, but the device knows them.
+                // The same three pushes are sent once more: the relay holds none of them any more, but the device
+                // knows them.
                 try await push("away")
                 func states(_ state: String) async throws -> Int {
                     try await stage.trace([identity], until: identity, of: relay)
@@ -108,7 +109,7 @@ extension EndToEnd {
                 try await first.line { $0.contains("connected to ") }
                 first.send(SIGTERM)
                 #expect(try await first.exitCode() == 0)
-                // As an image is made of a machine, and started twice.
+                // As if a machine was cloned and both copies started.
                 try FileManager.default.copyItem(atPath: stage.path("agent"), toPath: stage.path("clone"))
                 let one = try await stage.startAgent(of: relay)
                 try await one.line { $0.contains("connected to ") }
@@ -124,7 +125,7 @@ extension EndToEnd {
                 let list = try stage.start("postrider", ["devices", "list"] + control)
                 #expect(try await list.exitCode() == 0)
                 #expect(list.output.contains { $0.contains("two machines") }, "\(list.transcript)")
-                // The other one keeps the link.
+                // The other agent keeps the link.
                 #expect(other.output.count { $0.contains("no link to") } == 0, "\(other.transcript)")
             }
         }
@@ -157,7 +158,7 @@ extension EndToEnd {
             }
         }
 
-        /// The numbers of the notifications that the app printed, without the last.
+        /// Returns the numbers of the notifications that the app printed, without the last.
         static func numbers(in output: [String]) -> [Int] {
             let end = output.firstIndex(of: "  title: the last") ?? output.endIndex
             return output[..<end].compactMap { line in
@@ -168,13 +169,12 @@ extension EndToEnd {
 }
 
 extension Stage {
-    /// Starts an agent and returns when apps may connect. One that is started again on the same stage has the same
-    /// state.
+    /// Starts an agent and returns when apps can connect. A second start on the same stage has the same state.
     func startAgent(
         of relay: RelayUnderTest, name: String = "agent", options: [String] = [],
         environment: [String: String] = [:], through port: String? = nil, within container: [String] = []
     ) async throws -> Program {
-        // The machine's own bus is nobody's business here.
+        // The agent must not use this machine's own bus.
         let noBus = ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nowhere"]
         let command = container + [product("postrider").path]
         let agent = try start(

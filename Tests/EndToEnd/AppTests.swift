@@ -16,7 +16,7 @@ extension EndToEnd {
                     of: relay, options: ["--apps-directory", stage.path("apps")])
                 #expect(try await stage.agentSays(["apps"]).contains { $0.contains("not running") })
 
-                // The owner uses it once: it registers.
+                // The owner activates the app once, so that it registers.
                 _ = try await stage.agentSays(["activate", relay.topic])
                 let token = try await agent.line(startingWith: "device token: ")
                 _ = try await stage.agentSays(["suspend", relay.topic])
@@ -57,7 +57,7 @@ extension EndToEnd {
         func kills() async throws {
             try await onStage { stage in
                 let relay = try await stage.startRelay()
-                // Nothing here lives longer than this, whatever fails.
+                // No process here lives longer than this, whatever fails.
                 try stage.declare(
                     URL(filePath: "/usr/bin/timeout"),
                     ["240", stage.product("postrider-example-app").path, "--topic", relay.topic],
@@ -79,7 +79,7 @@ extension EndToEnd {
                 let last = try stage.python("push.py", [relay.file, token, "--title", "the last"])
                 #expect(try await last.exitCode() == 0, "\(last.transcript)")
                 try await first.line { $0 == "  title: the last" }
-                // The app has been one process all the time: its output is the first agent's.
+                // The app has been one process all the time: its output goes to the first agent.
                 let numbers = EndToEnd.AgentTests.numbers(in: first.output)
                 #expect(numbers.sorted() == Array(1...count))
                 #expect(first.output.count { $0.hasPrefix("did finish launching") } == 1)
@@ -110,10 +110,10 @@ extension EndToEnd {
 }
 
 extension Stage {
-    /// Where a program of this repository lies.
+    /// Returns the path of a program of this repository.
     func product(_ name: String) -> URL { Place.products.appending(path: name) }
 
-    /// Declares an app to the agent of this stage.
+    /// Writes a manifest of an app for the agent of this stage.
     func declare(_ program: URL, _ arguments: [String], topic: String, _ settings: String...) throws {
         let directory = path("apps")
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -122,7 +122,7 @@ extension Stage {
         _ = try write(lines.joined(separator: "\n") + "\n", to: "apps/app.yaml")
     }
 
-    /// What a command to the agent prints.
+    /// Returns the output of a command to the agent.
     func agentSays(_ arguments: [String]) async throws -> [String] {
         let program = try start("postrider", ["agent"] + arguments + ["--socket", path("agent.sock")])
         #expect(try await program.exitCode() == 0, "\(program.transcript)")

@@ -8,7 +8,7 @@ extension EndToEnd {
             "/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
         ]
 
-        /// Whether this machine lets this user have a PID namespace.
+        /// Whether this user may create a PID namespace on this machine.
         private static let isAllowed: Bool = {
             let process = Process()
             process.executableURL = URL(filePath: container[0])
@@ -26,7 +26,7 @@ extension EndToEnd {
             try await onStage { stage in
                 let relay = try await stage.startRelay()
                 let list = stage.path("orphans")
-                // A process has its place in /proc until somebody has waited for it.
+                // A process stays in /proc until somebody has waited for it.
                 let script = try stage.write(
                     """
                     #!/bin/sh

@@ -4,8 +4,8 @@ import Testing
 extension EndToEnd {
     @Suite("The demo", .serialized)
     struct DemoTests {
-        /// Starts the demo as a shell would, where Control-C is heard: threads of the tests have signals blocked, and
-        /// so would what they start.
+        /// Starts the demo from a shell, so that Control-C reaches it: the tests' threads block signals, and their
+        /// child processes inherit that.
         private func start(on stage: Stage) throws -> Program {
             try FileManager.default.createDirectory(
                 atPath: stage.path("tmp"), withIntermediateDirectories: true)

@@ -2,10 +2,11 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-    /// SwiftPM wants the names of targets to be unique in the whole graph of packages, those that nothing reaches too.
+    /// SwiftPM requires that the names of targets are unique in the whole graph of packages, even those of unused
+    /// targets.
     @Suite("A package that depends on PostriderKit by its version", .serialized)
     struct DependentPackageTests {
-        /// Names of targets that other packages have: swift-crypto's, and what many call theirs.
+        /// Names of targets in other packages: swift-crypto's, and common ones.
         private static let neighbours = ["Crypto", "YAML", "CSQLite"]
 
         @Test(
@@ -43,12 +44,12 @@ extension EndToEnd {
             }
         }
 
-        /// This tree as a repository of one commit, with a tag for its version. Returns its address.
+        /// Makes a repository of this tree with one commit and a tag for its version. Returns its address.
         private static func publish(on stage: Stage) async throws -> String {
             let repository = stage.path("postrider")
             try FileManager.default.createDirectory(
                 atPath: repository, withIntermediateDirectories: true)
-            // What is in the index and was removed from the tree is passed over.
+            // Files that are in the index but were removed from the tree are skipped.
             let copying = """
                 cd "$1" && git ls-files -z --cached --others --exclude-standard \
                     | tar --null --ignore-failed-read --files-from - --create | tar --directory "$2" --extract
@@ -110,7 +111,7 @@ extension EndToEnd {
             try text.write(to: file, atomically: true, encoding: .utf8)
         }
 
-        /// Runs a program that must succeed, and returns what it has said.
+        /// Runs a program that must succeed, and returns its output.
         @discardableResult
         private static func expect(
             _ program: String, _ arguments: [String], on stage: Stage

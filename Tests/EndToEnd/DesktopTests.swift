@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-    /// A stock server of notifications (dunst) in a session bus and on a virtual screen of its own.
+    /// Runs a stock notification server (dunst) on its own session bus and its own virtual screen.
     @Suite("An agent on a desktop", .serialized)
     struct DesktopTests {
         @Test("shows an app's alerts, lets them be answered, replaced and put away, and starts apps for that")
@@ -10,7 +10,7 @@ extension EndToEnd {
             try await onStage { stage in
                 let relay = try await stage.startRelay()
                 let desktop = try await stage.startDesktop()
-                // The app outlives an agent that is killed, but nothing here lives longer than this.
+                // The app outlives an agent that is killed, but no process here lives longer than this.
                 try stage.declare(
                     URL(filePath: "/usr/bin/timeout"),
                     [
@@ -25,7 +25,7 @@ extension EndToEnd {
                 var agent = try await stage.startAgent(of: relay, options: options)
                 let first = agent
 
-                // A local notification, and the user chooses it.
+                // The user chooses a local notification.
                 _ = try await stage.agentSays(["activate", relay.topic])
                 let token = try await first.line(startingWith: "device token: ")
                 try await desktop.shows("Tea", count: 1)
@@ -33,15 +33,15 @@ extension EndToEnd {
                 try await desktop.control("action", "0")
                 try await first.line { $0 == "  action: postrider.default" }
 
-                // A push to an app that does not run: shown, and the app is started. Then the agent is killed, and its
-                // successor brings the response all the same.
+                // A push to an app that does not run is shown, and the app is started. Then the agent is killed; the
+                // next agent delivers the response nevertheless.
                 _ = try await stage.agentSays(["suspend", relay.topic])
                 try await first.line { $0.contains("\(relay.topic) ended with exit code 0") }
                 let push = try stage.python(
                     "push.py", [relay.file, token, "--title", "<b>Cake</b> & more", "--collapse", "cake"])
                 #expect(try await push.exitCode() == 0, "\(push.transcript)")
                 try await desktop.shows("<b>Cake</b> & more", count: 1)
-                // The app holds its pipes open.
+                // The app holds the agent's pipes open.
                 try await agent.strike()
                 agent = try await stage.startAgent(of: relay, options: options)
                 let second = try stage.python(
@@ -51,13 +51,13 @@ extension EndToEnd {
                     ])
                 #expect(try await second.exitCode() == 0, "\(second.transcript)")
                 try await desktop.shows("More cake", count: 1)
-                // The menu of actions; the one who chooses takes Stop.
+                // The menu of actions; this user chooses Stop.
                 try await desktop.control("context")
                 try await first.line { $0 == "  action: stop" }
                 try await desktop.waits(for: 0)
                 #expect(try await stage.agentSays(["alerts"]).count == 1)
 
-                // What the owner denies is gone from the screen.
+                // When the owner denies alerts, they disappear from the screen.
                 let third = try stage.python("push.py", [relay.file, token, "--title", "Too much"])
                 #expect(try await third.exitCode() == 0, "\(third.transcript)")
                 try await desktop.shows("Too much", count: 1)
@@ -122,7 +122,7 @@ extension EndToEnd {
                     "postrider-example-app",
                     ["--topic", relay.topic, "--socket", stage.path("agent.sock"), "--remind", "1"])
                 try await desktop.shows("Allow notifications of \(relay.topic)?", count: 1)
-                // The menu of actions; the one who chooses takes Allow.
+                // The menu of actions; this user chooses Allow.
                 try stage.answer("Allow")
                 try await desktop.control("context")
                 try await desktop.shows("Tea", count: 1)
@@ -136,26 +136,26 @@ extension EndToEnd {
     }
 }
 
-/// A desktop: screen, bus and server of notifications.
+/// A desktop: screen, bus and notification server.
 struct Desktop {
     let stage: Stage
     let address: String
     let environment: [String: String]
     let server: Program
 
-    /// Waits until the server has been given this summary, so many are shown, and something is on the screen.
+    /// Waits until the server has this summary, shows this many notifications, and has drawn something on the screen.
     func shows(_ summary: String, count: Int) async throws {
         try await server.line { $0.contains("summary: ") && $0.contains(summary) }
         try await waits(for: count)
     }
 
-    /// Waits until so many notifications are shown.
+    /// Waits until this many notifications are shown.
     func waits(for count: Int) async throws {
         try await stage.repeats(
             "test \"$(dunstctl count displayed | tr -d ' ')\" = \(count)", environment: environment)
     }
 
-    /// Has the server do something, as a user would.
+    /// Controls the notification server as a user would.
     @discardableResult
     func control(_ words: String...) async throws -> [String] {
         let program = try stage.start(
@@ -164,7 +164,7 @@ struct Desktop {
         return program.output
     }
 
-    /// Makes a picture of the screen; `make screenshot` keeps it in the documents.
+    /// Makes a picture of the screen; `make screenshot` copies it into the documents.
     func photograph(to path: String) async throws {
         let program = Place.programs.appending(path: "screenshot.py").path
         try await stage.repeats("python3 \(program) \(stage.path("screen/Xvfb_screen0")) \(path) 2>&1")
@@ -175,7 +175,7 @@ struct Desktop {
 }
 
 extension Stage {
-    /// Starts a desktop on which nothing is yet.
+    /// Starts a desktop without notifications.
     func startDesktop() async throws -> Desktop {
         try FileManager.default.createDirectory(atPath: path("screen"), withIntermediateDirectories: true)
         let screen = try start(
@@ -210,13 +210,13 @@ extension Stage {
         return desktop
     }
 
-    /// Whoever is shown a menu of actions chooses this one.
+    /// Makes the menu of actions always choose this one.
     fileprivate func answer(_ action: String) throws {
         let chooser = try write("#!/bin/sh\ngrep '^#\(action) '\n", to: "choose")
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: chooser)
     }
 
-    /// Repeats a command until it succeeds, in one process: each costs the tests' own a descriptor.
+    /// Repeats a command until it succeeds, in one process: each process uses a descriptor of the test process.
     fileprivate func repeats(_ command: String, environment: [String: String] = [:]) async throws {
         let program = try start(
             URL(filePath: "/bin/sh"), ["-c", "until \(command); do sleep 0.1; done"], environment: environment

@@ -4,7 +4,7 @@ import Testing
 extension EndToEnd {
     @Suite("A device", .serialized)
     struct DeviceTests {
-        /// A user that every system has, and that nothing belongs to.
+        /// A user that exists on every system and owns nothing.
         private static let nobody = "65534"
 
         @Test("tells its apps of the link to the relay and of the keyboard on screen")
@@ -19,7 +19,7 @@ extension EndToEnd {
                 let frames = ["0,500,1280,300", "0,500,1280,300", "0,400,1280,400"]
                 for frame in frames {
                     _ = try await stage.agentSays(["keyboard", "show", "--frame", frame, "--duration", "20"])
-                    // The movement's end comes before the next one's beginning.
+                    // The end of one movement comes before the beginning of the next.
                     try await app.line { $0.hasPrefix("keyboardDidChangeFrame") && $0.hasSuffix(frame) }
                 }
                 #expect(
@@ -62,7 +62,7 @@ extension EndToEnd {
                 let manager = try stage.python(
                     "logind.py", [bus, "2"], by: URL(filePath: "/usr/bin/python3"))
                 #expect(try await manager.exitCode() == 0, "\(manager.transcript)")
-                // It has waited for the lock each time, and the agent for the app.
+                // The manager has waited for the lock each time, and the agent for the app.
                 #expect(manager.output == ["locked", "asleep", "locked", "asleep", "locked"])
                 try await app.lines(2) { $0 == "deviceDidWake" }
                 let news = app.output.filter { $0.hasPrefix("device") && !$0.hasPrefix("device ") }
@@ -92,7 +92,7 @@ extension EndToEnd {
                 first.send(SIGTERM)
                 #expect(try await first.exitCode() == 0)
 
-                // The second agent's first words to the relay say what it wants.
+                // The second agent's hello contains the reception.
                 let second = try await stage.startAgent(of: relay, options: options)
                 let app = try stage.start(
                     "postrider-example-app", ["--topic", loud, "--socket", stage.path("agent.sock")])
@@ -100,7 +100,7 @@ extension EndToEnd {
                 let unseen = try await stage.send(title: "unseen", to: token, topic: quiet)
                 let seen = try await stage.send(title: "seen", to: loudToken, topic: loud)
                 try await app.line { $0 == "  title: seen" }
-                // What the trace knows of the later push, it knows of the earlier one, too.
+                // When the trace has the later push, it has the earlier one, too.
                 _ = try await stage.trace([seen], until: "sent to", of: relay)
                 let life = try await stage.trace([unseen], until: "accepted", of: relay)
                 #expect(!life.contains { $0.contains("sent to") }, "\(life)")
@@ -137,7 +137,7 @@ extension EndToEnd {
                 let token = try await app.line(startingWith: "device token: ")
                 let push = try stage.python("push.py", [relay.file, token, "--count", "2"])
                 #expect(try await push.exitCode() == 0, "\(push.transcript)")
-                // What two programs write is not read in the order in which they wrote it.
+                // The outputs of two programs are not read in the order in which they were written.
                 func areGivenUp(_ letters: Int, after calls: Int) async throws {
                     try await agent.lines(letters) { $0.contains("given up after 2 attempts") }
                     try await app.lines(calls) { $0 == "notification" }
@@ -188,7 +188,7 @@ extension EndToEnd {
                     "background: true")
                 let agent = try await stage.startAgent(
                     of: relay, options: ["--apps-directory", stage.path("apps"), "--notifications", "allow"])
-                // Root is another user than the app's too.
+                // Root is another user than the app's, too.
                 let stranger = try stage.startApp(of: relay)
                 #expect(try await stranger.exitCode() == 1)
                 #expect(stranger.errors.contains { $0.contains("belongs to another user of this device") })
@@ -203,7 +203,7 @@ extension EndToEnd {
                 #expect(try await push.exitCode() == 0, "\(push.transcript)")
                 try await agent.line { $0 == "  title: yours" }
 
-                // What another user's process has registered is not everybody's either.
+                // A registration by another user's process belongs to that user, too.
                 let other = try stage.start(
                     URL(filePath: "/usr/bin/setpriv"),
                     ["--reuid", Self.nobody, "--regid", Self.nobody, "--clear-groups", "--"]
@@ -231,7 +231,7 @@ extension EndToEnd {
 }
 
 extension Stage {
-    /// Pushes with `postrider send`, and answers the push's identity.
+    /// Pushes with `postrider send`, and returns the push's identity.
     fileprivate func send(title: String, to token: String, topic: String) async throws -> String {
         let program = try start(
             "postrider",
@@ -240,7 +240,7 @@ extension Stage {
         return try #require(program.output.first?.split(separator: " ").last.map(String.init))
     }
 
-    /// A copy of a program of this repository that every user can execute.
+    /// Copies a program of this repository to a place where every user can execute it.
     fileprivate func publish(_ name: String) throws -> URL {
         let files = FileManager.default
         try files.setAttributes([.posixPermissions: 0o711], ofItemAtPath: folder.path)

@@ -1,7 +1,7 @@
 import Testing
 
-/// The whole of Postrider, as programs, met by clients that nobody here wrote: curl, nghttp, aioapns, grpcio, h2.
+/// Tests of Postrider's programs with clients from other projects: curl, nghttp, aioapns, grpcio, h2.
 ///
-/// One after the other: each test starts programs of its own.
+/// They run one after the other, because each starts its own programs.
 @Suite("End to end", .serialized)
 struct EndToEnd {}

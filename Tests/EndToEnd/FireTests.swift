@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-    /// Quick ones; `make torture` has the others.
+    /// The fast tests of failing disks; `make torture` runs the others.
     @Suite(
         "A relay whose disk fails", .serialized,
         .disabled(if: Sanitizer.isLoaded, "a sanitizer's library comes first")
@@ -73,7 +73,7 @@ extension EndToEnd {
     }
 }
 
-/// The library that a sanitizer needs in every program, before all others.
+/// The library of a sanitizer, which every program must load before all others.
 enum Sanitizer {
     static let isLoaded = ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains {
         ProcessInfo.processInfo.environment[$0] != nil

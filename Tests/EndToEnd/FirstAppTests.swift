@@ -2,12 +2,12 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-    /// The code blocks of docs/start/first-app.md, as a reader copies them.
+    /// Runs the code blocks of docs/start/first-app.md as a reader would copy them.
     @Suite("The first app of docs/start/first-app.md", .serialized)
     struct FirstAppTests {
         private static let topic = "com.example.tea"
 
-        /// The code under a title of the page, in a language; each block begins with its first line.
+        /// Returns the code block under a title of the page, in a language; each block begins with its first line.
         private func block(_ language: String, beginning: String) throws -> String {
             let path = Place.root.appending(path: "docs/start/first-app.md")
             let page = try String(contentsOf: path, encoding: .utf8)
@@ -21,7 +21,7 @@ extension EndToEnd {
             _ = try await stage.startAgent(of: relay, options: ["--notifications", "allow"])
         }
 
-        /// What the reader does with the app that has printed this token.
+        /// Pushes as the page tells the reader, to the token that the app has printed.
         private func push(_ title: String, to token: String, _ relay: RelayUnderTest, on stage: Stage)
             async throws
         {
@@ -81,7 +81,8 @@ extension EndToEnd {
             }
         }
 
-        /// The kit as it was built with the tests, linked without the package manager, which would build it anew.
+        /// The compiler's arguments for the kit that was built with the tests. The package manager would build it
+        /// again.
         private static func compilation(on stage: Stage) throws -> [String] {
             let modules = ["CPostriderLinux", "CPostriderNghttp2", "CPostriderSystem"].flatMap { module in
                 ["-Xcc", "-fmodule-map-file=\(Place.root.path)/Sources/\(module)/module.modulemap"]
@@ -93,7 +94,7 @@ extension EndToEnd {
             ]
             var objects: [String] = []
             for part in parts {
-                // By the sources: the object of one that was renamed stays where it was.
+                // The sources decide, because the object file of a renamed source remains.
                 let sources = try FileManager.default.subpathsOfDirectory(
                     atPath: Place.root.appending(path: "Sources/\(part)").path)
                 let folder = Place.products.appending(path: "\(part).build").path

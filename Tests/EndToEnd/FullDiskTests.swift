@@ -2,10 +2,10 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-    /// `make torture` has the other file systems.
+    /// Tests with one file system; `make torture` uses others.
     @Suite("A real file system that is full", .serialized)
     struct FullDiskTests {
-        /// Why file systems of this kind cannot be mounted here; nil if they can.
+        /// Returns why file systems of this kind cannot be mounted here; nil if they can.
         private static func obstacle(_ kind: String) -> Comment? {
             let process = Process()
             let output = Pipe()

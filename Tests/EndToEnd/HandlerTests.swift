@@ -4,13 +4,13 @@ import Testing
 extension EndToEnd {
     @Suite("A handler, which a manifest names", .serialized)
     struct HandlerTests {
-        /// The number in a payload of push.py.
+        /// Returns the number in a payload of push.py.
         private static func number(_ line: String) -> Int? {
             let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
             return object?["number"] as? Int
         }
 
-        /// What the handler has written down, a line for each run.
+        /// Returns the lines that the handler has written, one for each run.
         private func journal(_ stage: Stage, _ name: String = "journal") -> [String] {
             let text = (try? String(contentsOfFile: stage.path(name), encoding: .utf8)) ?? ""
             return text.split(separator: "\n").map(String.init)
@@ -56,7 +56,7 @@ extension EndToEnd {
         func exitCodes() async throws {
             try await onStage { stage in
                 let relay = try await stage.startRelay()
-                // The body says how the first run ends; 75 is well at the second.
+                // The body of a push is the exit status of the first run; after 75 the second run succeeds.
                 let script = """
                     echo "$POSTRIDER_BODY $POSTRIDER_ATTEMPT" >> "$0"; echo "I say $POSTRIDER_BODY"
                     case "$POSTRIDER_BODY" in
@@ -130,7 +130,7 @@ extension EndToEnd {
                 try await agent.line {
                     $0.contains("\(topics[4]): its handler has failed") && $0.contains("/nowhere/at/all")
                 }
-                // What it had started is gone with it.
+                // Processes that the handler has started are ended with it.
                 let text = try String(contentsOfFile: stage.path("journal2.child"), encoding: .utf8)
                 let child = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
                 while isRunning(child) { await Task.yield() }
@@ -138,7 +138,7 @@ extension EndToEnd {
             }
         }
 
-        /// A process that has ended and is not waited for counts as ended.
+        /// Returns false for a process that has ended, even if nobody has waited for it yet.
         private func isRunning(_ process: Int32) -> Bool {
             let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
             return text.map { !$0.contains(") Z ") } ?? false
@@ -172,7 +172,7 @@ extension EndToEnd {
                     #expect(starts.allSatisfy { $0.contains(#""body":"\#(body)""#) })
                     #expect(manager.output.count { $0 == "reset \(name)" } == (body == "first" ? 0 : 2))
                 }
-                // A folder goes when its run has ended.
+                // A run's folder is removed when the run has ended.
                 let left = try FileManager.default.contentsOfDirectory(atPath: stage.path("handlers"))
                 #expect(left == [])
                 agent.send(SIGTERM)
@@ -184,7 +184,7 @@ extension EndToEnd {
         func kills() async throws {
             try await onStage { stage in
                 let relay = try await stage.startRelay()
-                // In one write, so that a run that is killed leaves whole lines.
+                // The script writes a line at once, so that a killed run leaves whole lines.
                 try stage.handle(#"echo "$(cat)" >> "$0""#, topic: relay.topic, "parallelism: 2")
                 let options = ["--apps-directory", stage.path("apps")]
                 var agent = try await stage.startAgent(of: relay, options: options)
@@ -204,7 +204,7 @@ extension EndToEnd {
                     _ = try await stage.run("true", [])
                 }
                 #expect(missing().isEmpty, "\(agent.transcript)")
-                // Nothing but what was under way at a kill is handled twice.
+                // Only notifications in delivery at a kill are handled twice.
                 #expect(journal(stage).count <= count + 20 * 2 + 20)
             }
         }
@@ -212,7 +212,7 @@ extension EndToEnd {
 }
 
 extension Stage {
-    /// Declares a handler: a shell script, whose `$0` is the path of its journal.
+    /// Declares a handler: a shell script whose `$0` is the path of its journal.
     func handle(_ script: String, topic: String, journal: String = "journal", _ settings: String...) throws {
         try FileManager.default.createDirectory(
             atPath: path("apps"), withIntermediateDirectories: true)
@@ -222,7 +222,7 @@ extension Stage {
         _ = try write(text, to: "apps/\(topic).yaml")
     }
 
-    /// The device token of a topic, once the one device of the relay has registered it.
+    /// Returns the device token of a topic, once the only device of the relay has registered it.
     func token(of relay: RelayUnderTest, topic: String? = nil) async throws -> String {
         struct Device: Decodable {
             struct Registration: Decodable {

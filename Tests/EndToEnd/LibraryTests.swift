@@ -4,7 +4,7 @@ import Testing
 extension EndToEnd {
     @Suite("A stock library, pointed at the relay and otherwise as it is,", .serialized)
     struct LibraryTests {
-        /// A library and its ways, as its program tells that the relay met them.
+        /// A provider library, and the behaviour that its program must report.
         struct Library: CustomTestStringConvertible, Sendable {
             let program: String
             let ways: [String]
@@ -12,7 +12,7 @@ extension EndToEnd {
             var testDescription: String { "\(program): \(ways.joined(separator: "; "))" }
         }
 
-        /// Options of relays that clients must find no difference in.
+        /// Options of relays between which clients must find no difference.
         private static let relays: [[String]] = [[], ["--apple"]]
 
         @Test(

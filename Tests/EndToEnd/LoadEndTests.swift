@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// How a load run ends that does not come to its end, or does not begin.
+/// Load runs that fail early or are stopped.
 extension EndToEnd.LoadTests {
     @Test(
         "ends with its relay: in order where it is interrupted, with a sentence where that is killed",
@@ -12,7 +12,7 @@ extension EndToEnd.LoadTests {
             let program = try stage.start(
                 "postrider",
                 ["load", "push", "--devices", "5", "--for", time, "--relay-directory", folder])
-            // The relay has written this when it listens.
+            // The relay writes this file when it listens.
             let values = folder + "/dev.json"
             while program.isRunning, !FileManager.default.fileExists(atPath: values) {
                 try await Task.sleep(for: .milliseconds(10))

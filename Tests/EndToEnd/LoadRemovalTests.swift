@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// What a load run leaves behind at a relay that it did not start: nothing, whatever became of it.
+/// A load run leaves nothing behind at a relay that it did not start, however the run ends.
 extension EndToEnd.LoadTests {
-    /// Everything that an operator sees at a relay.
+    /// Returns everything that an operator can list at a relay.
     private func listed(at relay: RelayUnderTest, on stage: Stage) async throws -> [String] {
         var lists: [String] = []
         for kind in ["devices", "topics", "keys", "enrolment-keys"] {
@@ -89,7 +89,7 @@ extension EndToEnd.LoadTests {
     func failed() async throws {
         try await onStage { stage in
             let relay = try await stage.startRelay()
-            // Nobody makes a channel of such a topic.
+            // Nobody can create a channel of such a topic.
             let refusal = ["topics", "add", relay.topic, "--team-id", "DEVTEAM001", "--no-broadcast"]
             try await operate(refusal, relay, stage)
             let before = try await listed(at: relay, on: stage)

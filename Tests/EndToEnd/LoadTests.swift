@@ -4,7 +4,7 @@ import Testing
 extension EndToEnd {
     @Suite("The load harness", .serialized)
     struct LoadTests {
-        /// What the tests read of a result.
+        /// The fields of a result that the tests read.
         struct Result: Decodable {
             struct Phase: Decodable {
                 let name: String
@@ -25,7 +25,7 @@ extension EndToEnd {
             let verdict: Verdict
             let relayLosses: [String: Int]?
 
-            /// The phase of this name.
+            /// Returns the phase of this name.
             func phase(_ name: String) throws -> Phase { try #require(phases.first { $0.name == name }) }
         }
 
@@ -56,7 +56,7 @@ extension EndToEnd {
                 #expect(push.accepted == 600)
                 #expect(push.delivered == 600)
                 #expect(push.refused.isEmpty)
-                // 30 devices and 4 providers.
+                // There are 30 devices and 4 providers.
                 #expect(connect.connections == 34)
             }
         }
@@ -99,7 +99,7 @@ extension EndToEnd {
         @Test("has devices connect no faster than they are to, on all threads together")
         func connectRate() async throws {
             try await onStage { stage in
-                // Fifteen on each thread, of which the last begins 1.4 s after the first.
+                // Fifteen devices on each thread, of which the last connects 1.4 s after the first.
                 let arguments = [
                     "idle", "--devices", "30", "--threads", "2", "--connect-rate", "20", "--for", "100ms",
                     "--expect", "connect.seconds>=1.3,connections=0,connect.connections=34",
@@ -186,7 +186,7 @@ extension EndToEnd {
 
                 let ports = [
                     (relay.description.providerPort, "InvalidProviderToken"),
-                    // Devices' port: gRPC says 200 whatever comes of a request.
+                    // On the port for devices, gRPC answers every request with status 200.
                     (relay.description.devicePort, "answered with gRPC: this is no provider API"),
                 ]
                 for (port, reason) in ports {
@@ -198,7 +198,7 @@ extension EndToEnd {
                         "postrider: Nothing was accepted: 50 of 50 pushes were refused, most of them with: "
                         + "\(reason)."
                     #expect(program.errors == [sentence])
-                    // A run whose purpose it is says so.
+                    // A run with this expectation ends with success.
                     let expected = try await run(arguments + ["--expect", "refused=50"], on: stage)
                     #expect(try expected.phase("push").refused == [reason: 50])
                 }

@@ -58,7 +58,7 @@ extension EndToEnd {
                 let told = relay.program.errors.filter { $0.contains("an enrolment from") }
                 #expect(told.first?.contains("127.0.0.1:") == true)
                 #expect(told.last?.contains("more like this within 10 seconds, from 1 source)") == true)
-                // A slow machine has some intervals of ten seconds, and not forty lines.
+                // A slow machine takes some intervals of ten seconds, but not forty lines.
                 #expect(told.count < 20, "\(told)")
             }
         }

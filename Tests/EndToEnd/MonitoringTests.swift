@@ -6,7 +6,7 @@ extension EndToEnd {
     struct MonitoringTests {
         private static let rules = Place.root.appending(path: "deploy/monitoring")
 
-        /// What the relay answers at its metrics' address; curl's own options first.
+        /// Requests a path of the relay's metrics address with curl, with curl's own options first.
         private func ask(
             _ path: String, of relay: RelayUnderTest, on stage: Stage
         ) async throws -> (status: String, body: [String]) {
@@ -17,7 +17,7 @@ extension EndToEnd {
             return (answer.output.last ?? "", answer.output.dropLast())
         }
 
-        /// What the dashboard asks Prometheus.
+        /// The queries of the dashboard.
         private struct Dashboard: Decodable {
             struct Panel: Decodable {
                 struct Target: Decodable {
@@ -32,7 +32,7 @@ extension EndToEnd {
                 self = try JSONDecoder().decode(Dashboard.self, from: Data(contentsOf: file))
             }
 
-            /// Its expressions as rules, which promtool checks, with values in the place of Grafana's variables.
+            /// Its expressions as rules for promtool, with values in place of Grafana's variables.
             var asRules: String {
                 get throws {
                     let expressions = panels.flatMap { $0.targets ?? [] }.map {
@@ -102,7 +102,7 @@ extension EndToEnd {
                 #expect(live.status == "200" && live.body == ["ok"])
                 let ready = try await ask("/readyz", of: relay, on: stage)
                 #expect(ready.status == "200" && ready.body == ["ok"])
-                // A device that does not leave holds the drain up for as long as its farewell takes.
+                // A device that does not disconnect delays the drain until the end of its farewell time.
                 let device = try await stage.startDevice(of: relay)
                 device.program.send(SIGSTOP)
                 relay.program.send(SIGTERM)
@@ -149,7 +149,7 @@ extension EndToEnd {
                 #expect(try await status("-H", "Authorization: Bearer other") == "401")
                 #expect(try await status("-H", "Authorization: Bearer secret") == "200")
                 #expect(try await status("-H", "Authorization: Bearer secret", "--tls-max", "1.1") == "000")
-                // Another token, from the next reload on.
+                // After the next reload, another token is valid.
                 let other = try await stage.run(
                     "openssl", ["dgst", "-sha256", try stage.write("another", to: "other")])
                 _ = try stage.write(

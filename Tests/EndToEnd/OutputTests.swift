@@ -9,7 +9,7 @@ extension EndToEnd {
         private static let sentence =
             "postrider: The output cannot be written: check the disk that it goes to."
 
-        /// Runs a command whose output goes to a disk that is full.
+        /// Runs a command whose output goes to a full disk.
         private func onFullDisk(_ arguments: [String], on stage: Stage) throws -> Program {
             try stage.start(
                 Self.shell, ["-c", #"exec "$0" "$@" > /dev/full"#, Self.postrider] + arguments)
@@ -18,7 +18,7 @@ extension EndToEnd {
         /// Runs a command whose output goes to a pipe that nobody reads any more.
         private func unread(_ arguments: [String], on stage: Stage) throws -> Program {
             let pipe = stage.path("pipe-\(UUID().uuidString)")
-            // The pipe can be opened for writing while it is open for reading too, here by the same shell.
+            // A pipe can be opened for writing only while it is open for reading, here by the same shell.
             let script = #"mkfifo "$0" && exec 3<> "$0" 4> "$0" 3<&- && exec "$@" >&4 4>&-"#
             return try stage.start(Self.shell, ["-c", script, pipe, Self.postrider] + arguments)
         }
@@ -68,7 +68,7 @@ extension EndToEnd {
 
                 let trace = ["trace", "--follow", "--control", relay.description.controlAddress]
                 let follower = try unread(trace, on: stage)
-                // It tells of what comes after it has asked first, and does not say when that was.
+                // The command reports what happens after its first request, and does not say when that was.
                 for _ in 1...200 where follower.isRunning {
                     let push = try stage.start("postrider", ["send", "--title", "t", token] + folder)
                     #expect(try await push.exitCode() == 0, "\(push.transcript)")

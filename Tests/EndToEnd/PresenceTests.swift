@@ -13,7 +13,7 @@ extension EndToEnd {
             let ending: String?
         }
 
-        /// The one device, once it is as it should be.
+        /// Waits until the only device is in a state, and returns it.
         private func device(
             of relay: RelayUnderTest, on stage: Stage, _ options: [String] = [],
             where isWanted: (Device) -> Bool = { _ in true }
@@ -60,7 +60,7 @@ extension EndToEnd {
                 let relay = try await stage.startRelay()
                 let agent = try await stage.startAgent(of: relay)
                 let before = try await device(of: relay, on: stage) { $0.isConnected }
-                // What a device that has connected costs is written a second later.
+                // A device's presence is stored a second after it has connected.
                 try await Task.sleep(for: .seconds(3))
                 let killedAt = Int64(Date().timeIntervalSince1970 * 1000)
                 try await relay.program.cutOff()
@@ -120,7 +120,7 @@ extension EndToEnd {
                 let all = try await operate(send + ["--all", "--quorum", "100%"])
                 #expect(try await all.exitCode() == 0, "\(all.transcript)")
                 #expect(all.output.last == "3 of 3 done", "\(all.transcript)")
-                // With the key of a provider, on its port.
+                // A provider with its key, on the port for providers.
                 let provider = try stage.start(
                     "postrider",
                     [

@@ -1,14 +1,14 @@
 import Foundation
 import Synchronization
 
-/// A program that a test runs. What it writes is kept line by line; a test waits for lines and for the end, never for
-/// time to pass.
+/// A program that a test runs. Its output is kept line by line. Tests wait for lines and for the end, never for a
+/// time.
 final class Program: Sendable {
-    /// What the program has done so far.
+    /// The state of the program so far.
     private struct State {
         var output: [String] = []
         var errors: [String] = []
-        /// Pipes that are still open.
+        /// The number of pipes that are still open.
         var openPipes = 2
         var exitCode: Int32?
         var waiters: [UUID: Waiter] = [:]
@@ -16,7 +16,7 @@ final class Program: Sendable {
         var isOver: Bool { exitCode != nil && openPipes == 0 }
     }
 
-    /// Somebody who waits for something to be true of the program; `check` answers nil while it is not.
+    /// A wait for a condition of the program; `check` returns nil while it does not hold.
     private struct Waiter {
         let check: @Sendable (borrowing State) -> Result<String, Failure>?
         let continuation: CheckedContinuation<String, any Error>
@@ -27,12 +27,12 @@ final class Program: Sendable {
     private let process = Mutex(Process())
     private let state = Mutex(State())
 
-    /// Far more than anything takes, sanitizers and a busy machine included.
+    /// Much longer than anything takes, even with sanitizers on a busy machine.
     static let patienceSeconds = 240
 
     /// Starts a program.
     ///
-    /// - Parameter environment: set on top of the environment of the tests.
+    /// - Parameter environment: variables in addition to the tests' environment.
     init(_ executable: URL, _ arguments: [String], environment: [String: String] = [:]) throws {
         name = ([executable.lastPathComponent] + arguments.prefix(2)).joined(separator: " ")
         let (output, errors) = (Pipe(), Pipe())
@@ -57,12 +57,12 @@ final class Program: Sendable {
 
     var processIdentifier: Int32 { process.withLock { $0.processIdentifier } }
     var isRunning: Bool { state.withLock { $0.exitCode == nil } }
-    /// What it wrote to stdout.
+    /// Its lines on stdout.
     var output: [String] { state.withLock { $0.output } }
-    /// What it wrote to stderr.
+    /// Its lines on stderr.
     var errors: [String] { state.withLock { $0.errors } }
 
-    /// The first line, of stdout or stderr, that is wanted; waits for it.
+    /// Waits for the first line of stdout or stderr that is wanted, and returns it.
     @discardableResult
     func line(where isWanted: @escaping @Sendable (String) -> Bool) async throws -> String {
         try await wait(for: "a line") { [name] state in
@@ -71,7 +71,7 @@ final class Program: Sendable {
         }
     }
 
-    /// Waits for so many lines, of stdout or stderr, that are wanted.
+    /// Waits for this many wanted lines of stdout or stderr.
     func lines(_ count: Int, where isWanted: @escaping @Sendable (String) -> Bool) async throws {
         _ = try await wait(for: "\(count) lines") { [name] state in
             if (state.output + state.errors).count(where: isWanted) >= count { return .success("") }
@@ -79,36 +79,37 @@ final class Program: Sendable {
         }
     }
 
-    /// The rest of the first line that begins with these words.
+    /// Waits for the first line that begins with these words, and returns the rest of it.
     @discardableResult
     func line(startingWith words: String) async throws -> String {
         String(try await line { $0.hasPrefix(words) }.dropFirst(words.count))
     }
 
-    /// The exit code, once the program has ended by itself; 128 and the signal's number where a signal ended it.
+    /// Waits until the program has ended by itself, and returns its exit code; 128 plus the signal's number after a
+    /// signal.
     func exitCode() async throws -> Int32 {
         _ = try await wait(for: "its end") { $0.isOver ? .success("") : nil }
         return state.withLock { $0.exitCode } ?? -1
     }
 
-    /// Sends a signal, if the program still runs.
+    /// Sends a signal if the program still runs.
     func send(_ signal: Int32) {
         if isRunning { kill(processIdentifier, signal) }
     }
 
-    /// Ends the program at once, as a power cut would, and returns when it is gone, with all that hold its pipes.
+    /// Kills the program, as a power cut would, and returns when it and all processes with its pipes have ended.
     func cutOff() async throws {
         try await strike()
         _ = try await exitCode()
     }
 
-    /// Ends the program at once and returns when it is gone, though what it has started may hold its pipes open.
+    /// Kills the program and returns when it has ended, even if processes that it started hold its pipes open.
     func strike() async throws {
         send(SIGKILL)
         _ = try await wait(for: "its death") { $0.exitCode == nil ? nil : .success("") }
     }
 
-    /// What it wrote lately, for messages.
+    /// Its latest output, for messages.
     var transcript: String {
         let (output, errors) = state.withLock { ($0.output.suffix(20), $0.errors.suffix(40)) }
         let ending = isRunning ? "still runs" : "has ended"
@@ -131,7 +132,7 @@ final class Program: Sendable {
         }
     }
 
-    /// Changes the state and tells everyone whose wait is over.
+    /// Changes the state and resumes every wait whose condition now holds.
     private func change(_ change: (inout State) -> Void) {
         let over = state.withLock { state in
             change(&state)
@@ -146,7 +147,8 @@ final class Program: Sendable {
         for (continuation, result) in over { continuation.resume(with: result) }
     }
 
-    /// Reads a pipe line by line until its end, on a thread of its own: readability handlers miss an end now and then.
+    /// Reads a pipe line by line until its end, on its own thread, because readability handlers sometimes miss the
+    /// end.
     private func follow(_ pipe: Pipe, _ add: @escaping @Sendable (inout State, String) -> Void) {
         Thread.detachNewThread { [self] in
             var rest = Data()
@@ -160,7 +162,8 @@ final class Program: Sendable {
                     for line in lines { add(&state, String(decoding: line, as: UTF8.self)) }
                 }
             }
-            // `Process` keeps its pipes, and Foundation loses the ends of processes where a descriptor exceeds 1024.
+            // `Process` keeps its pipes open, and Foundation misses the ends of processes if a descriptor exceeds
+            // 1024.
             try? pipe.fileHandleForReading.close()
             change { state in
                 if !rest.isEmpty { add(&state, String(decoding: rest, as: UTF8.self)) }
@@ -170,7 +173,7 @@ final class Program: Sendable {
     }
 }
 
-/// Something did not happen as it should.
+/// An error of a test's program.
 struct Failure: Error, CustomStringConvertible {
     let description: String
 

@@ -12,13 +12,13 @@ extension EndToEnd {
                 let proxy = try stage.python("silence.py", [relay.file, stage.folder.path, "15"])
                 let port = try await proxy.line(startingWith: "port: ")
                 let agent = try await stage.startAgent(of: relay, through: port)
-                // Its usual keepalive is 45 seconds.
+                // Its default keepalive is 45 seconds.
                 try await agent.line {
                     $0.contains("the link was closed without a goodbye after ")
                         && $0.contains(" s instead of 45 s")
                 }
                 try await agent.lines(2) { $0.contains("connected to ") }
-                // Another device that begins to be silent after that, and is cut for it.
+                // The proxy then silences another device, whose link is cut for it.
                 proxy.send(SIGUSR1)
                 try await proxy.line { $0 == "the silent one was cut" }
                 let losses = agent.transcript.split(separator: "\n").count { $0.contains("no link to") }

@@ -126,7 +126,7 @@ extension EndToEnd {
         func load(_ count: Int, _ options: [String]) async throws {
             try await onStage { stage in
                 let relay = try await stage.startRelay(options: options)
-                // One device token takes at most ten thousand in a row.
+                // One device token accepts at most ten thousand pushes in a row.
                 var devices: [DeviceUnderTest] = []
                 for _ in 0..<3 { devices.append(try await stage.startDevice(of: relay)) }
                 let body = try stage.write(#"{"aps":{"alert":"load"}}"#, to: "body")
@@ -154,7 +154,7 @@ private struct ReceivedFrame: Equatable {
     let stream: Int
     let flags: Int
 
-    /// END_STREAM (RFC 9113, sections 6.1 and 6.2).
+    /// Whether the frame has the flag END_STREAM (RFC 9113, sections 6.1 and 6.2).
     var endsStream: Bool { flags & 1 != 0 }
 
     static func all(in output: [String]) -> [ReceivedFrame] {

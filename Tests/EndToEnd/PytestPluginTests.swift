@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-    /// `deploy/python`: a stock library pushes, and a provider of the tests' own sees every frame.
+    /// Tests `deploy/python`: a stock library pushes, and the test's own provider sees every frame.
     @Suite("The pytest plugin", .serialized)
     struct PytestPluginTests {
         private static let package = Place.root.appending(path: "deploy/python")
@@ -33,7 +33,7 @@ extension EndToEnd {
         @Test("is a wheel that pytest finds by itself")
         func wheel() async throws {
             try await onStage { stage in
-                // setuptools writes beside what it builds.
+                // setuptools writes files next to what it builds.
                 let copy = stage.folder.appending(path: "package")
                 try FileManager.default.copyItem(at: Self.package, to: copy)
                 func pip(_ arguments: [String]) async throws {

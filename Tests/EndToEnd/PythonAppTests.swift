@@ -39,7 +39,7 @@ extension EndToEnd {
                 while try await stage.agentSays(["inbox"]).count > 1 { await Task.yield() }
                 try await app.cutOff()
 
-                // It comes back, with the same token, and to nothing but what is new.
+                // The app comes back with the same token and gets only new notifications.
                 let again = try start()
                 #expect(try await again.line(startingWith: "device token: ") == token)
                 try await again.line { $0 == "notification: Tea is ready." }

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// A relay that was started with `postrider dev --json`, and how its clients find it.
+/// A relay that was started with `postrider dev --json`, and its addresses for clients.
 struct RelayUnderTest {
-    /// What the relay says of itself; the programs in Python read the same file.
+    /// The relay's description of itself; the programs in Python read the same file.
     struct Description: Decodable {
         let host: String
         let providerPort: Int
@@ -22,10 +22,10 @@ struct RelayUnderTest {
     /// The path of the file with the description.
     let file: String
 
-    /// The one topic.
+    /// The only topic.
     var topic: String { description.topics[0] }
 
-    /// The address of the provider API for a device token, in one environment.
+    /// The URL of the provider API for a device token, in one environment.
     func url(_ token: String, isDevelopment: Bool = false) -> String {
         let port = isDevelopment ? description.developmentProviderPort : description.providerPort
         return "https://\(description.host):\(port)/3/device/\(token)"
@@ -33,11 +33,11 @@ struct RelayUnderTest {
 }
 
 extension Stage {
-    /// Starts a relay and returns when it listens. One that is started again on the same stage has the same store.
+    /// Starts a relay and returns when it listens. A second start on the same stage has the same store.
     ///
     /// - Parameters:
-    ///   - ports: for providers and for devices; 0: any.
-    ///   - options: of `postrider dev`.
+    ///   - ports: for providers and for devices; 0 for any free port.
+    ///   - options: options of `postrider dev`.
     func startRelay(
         _ ports: [String] = ["0", "0"], options: [String] = []
     ) async throws -> RelayUnderTest {
@@ -52,7 +52,7 @@ extension Stage {
             program: program, description: description, file: try write(line, to: "relay.json"))
     }
 
-    /// Two ports to which a relay can return: nobody is given them meanwhile.
+    /// Returns two ports that stay reserved while a relay restarts.
     func lastingPorts() async throws -> [String] {
         let line = try await python("ports.py", []).line { !$0.isEmpty }
         return line.split(separator: " ").map(String.init)
@@ -71,7 +71,7 @@ extension Stage {
     }
 }
 
-/// What a relay has accepted, and what became of it.
+/// The number of pushes that a relay has accepted, and their results.
 struct Counters: Decodable {
     let accepted: Int
     let delivered: Int
@@ -88,7 +88,7 @@ struct Counters: Decodable {
 }
 
 extension Stage {
-    /// What `postrider status` says of a relay.
+    /// Returns the counters of `postrider status` for a relay.
     func counters(of relay: RelayUnderTest) async throws -> Counters {
         struct Status: Decodable {
             let counters: Counters
@@ -104,12 +104,12 @@ extension Stage {
 /// A grpcio device that prints what it receives.
 struct DeviceUnderTest {
     let program: Program
-    /// The `authorization` of somebody who may push to it.
+    /// The value of `authorization` for pushes to the device.
     let bearer: String
     /// The device token of its app.
     let token: String
 
-    /// The payload of the notification of this identity, once it has arrived.
+    /// Waits for the notification of this identity, and returns its payload.
     func payload(of identity: UUID) async throws -> String {
         try await program.line(startingWith: "received \(identity.uuidString.lowercased()) ")
     }

@@ -20,7 +20,7 @@ extension EndToEnd {
                 for kind in ["pem", "key"] {
                     let files = FileManager.default
                     try files.removeItem(atPath: stage.path("dev/relay.\(kind)"))
-                    // The provider's certificate, which is for clients.
+                    // The provider's certificate is for clients only.
                     try files.copyItem(
                         atPath: stage.path("dev/provider.\(kind)"), toPath: stage.path("dev/relay.\(kind)"))
                 }

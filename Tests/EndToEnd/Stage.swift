@@ -2,14 +2,14 @@ import Foundation
 import Synchronization
 import Testing
 
-/// What one test has for itself: a folder, and programs that do not outlive it.
+/// The folder and the programs of one test; the programs end with it.
 final class Stage: Sendable {
     /// The test's own folder.
     let folder: URL
     private let programs = Mutex<[Program]>([])
 
     fileprivate init() throws {
-        // Unix sockets have short paths, so the folder has a short name.
+        // Unix sockets need short paths, so the folder has a short name.
         let name = "pr-" + String(UInt32.random(in: 0 ... .max), radix: 36)
         folder = FileManager.default.temporaryDirectory.appending(path: name)
         try FileManager.default.createDirectory(
@@ -26,7 +26,7 @@ final class Stage: Sendable {
         try keep(Program(file, arguments, environment: environment))
     }
 
-    /// Starts a program in Python, of the folder `Programs`.
+    /// Starts a Python program from the folder `Programs`.
     func python(_ program: String, _ arguments: [String], by python: URL = Place.python) throws -> Program {
         let file = Place.programs.appending(path: program).path
         return try keep(Program(python, [file] + arguments))
@@ -39,7 +39,7 @@ final class Stage: Sendable {
         return (try await program.exitCode(), program.output)
     }
 
-    /// Starts a bus that lets everybody say everything, and answers its address.
+    /// Starts a bus that allows all messages, and returns its address.
     func startBus() async throws -> String {
         let bus = try start(
             URL(filePath: "/usr/bin/dbus-daemon"),
@@ -50,10 +50,10 @@ final class Stage: Sendable {
         return try await bus.line { $0.hasPrefix("unix:") }
     }
 
-    /// The path of a file in the test's folder.
+    /// Returns the path of a file in the test's folder.
     func path(_ name: String) -> String { folder.appending(path: name).path }
 
-    /// Writes a file into the test's folder, for the owner's eyes only, and answers its path.
+    /// Writes a file that only its owner can read into the test's folder, and returns its path.
     func write(_ text: String, to name: String) throws -> String {
         try Data(text.utf8).write(to: folder.appending(path: name))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path(name))
@@ -78,7 +78,8 @@ final class Stage: Sendable {
     }
 }
 
-/// Gives a test its stage, and clears it whatever happens. What fails is told with the programs' last words.
+/// Runs a test with its own stage, which is removed in any case. A failure is reported with the programs' last
+/// output.
 func onStage(_ body: (Stage) async throws -> Void) async throws {
     let stage = try Stage()
     let result: Result<Void, any Error>
@@ -95,17 +96,17 @@ func onStage(_ body: (Stage) async throws -> Void) async throws {
     try result.get()
 }
 
-/// Where things are.
+/// The paths of programs.
 enum Place {
     /// The root of the repository.
     static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    /// The programs in Python.
+    /// The folder of the Python programs.
     static let programs = root.appending(path: "Tests/EndToEnd/Programs")
     /// The Python that `make deps` installs, with the stock clients.
     static let python = root.appending(path: ".build/venv/bin/python")
-    /// The same with aapns, which gets along with none of the others.
+    /// The Python with aapns, which cannot be installed together with the others.
     static let pythonWithAapns = root.appending(path: ".build/venv-aapns/bin/python")
-    /// Where the package's executables are built: beside the tests.
+    /// The folder of the package's executables, which is that of the tests.
     static let products = Bundle.main.bundleURL
 }

@@ -4,7 +4,7 @@ import Testing
 extension EndToEnd {
     @Suite("A relay that cannot start says why in one sentence", .serialized)
     struct StartTests {
-        /// The paper of a relay that did start once, and options with which another one would.
+        /// The files of a relay that has started once, and options for the start of another one.
         private struct Ground {
             let folder: String
             var certificate: String { folder + "/relay.pem" }
@@ -30,7 +30,7 @@ extension EndToEnd {
             }
         }
 
-        /// Runs a command that is expected to fail, and answers what it says.
+        /// Runs a command that must fail, and returns its message.
         private func sentence(of arguments: [String], exitCode: Int32, on stage: Stage) async throws -> String
         {
             let program = try stage.start("postrider", arguments)

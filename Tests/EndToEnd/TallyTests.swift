@@ -2,8 +2,8 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-    /// The figures do not depend on the machine's speed. Those of a release build, in which the optimiser has its word,
-    /// are held by `make bench ROWS=counts`.
+    /// The figures do not depend on the machine's speed. `make bench ROWS=counts` compares those of a release build,
+    /// which the optimiser changes.
     @Suite(
         "What a push asks for", .serialized,
         .disabled(if: Sanitizer.isLoaded, "a sanitizer has allocations of its own")

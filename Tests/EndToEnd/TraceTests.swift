@@ -132,7 +132,7 @@ extension EndToEnd {
                 let (_, token) = try await device(on: stage)
                 let follower = try stage.start(
                     "postrider", ["trace", "--follow", "--control", relay.description.controlAddress])
-                // It begins when it has asked for the first time: until then it sees nothing.
+                // The command sees nothing before its first request.
                 var seen: String?
                 for _ in 0..<100 where seen == nil {
                     let identity = try await send(token, [], on: stage)
@@ -147,7 +147,7 @@ extension EndToEnd {
 }
 
 extension Stage {
-    /// What `postrider trace` prints once it has these words in it. The trace is a moment behind what happens.
+    /// Returns the output of `postrider trace` once it contains these words. The trace lags behind the events.
     func trace(
         _ arguments: [String], until words: String, of relay: RelayUnderTest
     ) async throws -> [String] {

@@ -47,7 +47,7 @@ extension EndToEnd {
             try await onStage { stage in
                 let topics = (1...4).map { "com.example.handler\($0)" }
                 let relay = try await stage.startRelay(options: topics.flatMap { ["--topic", $0] })
-                // One topic for all pushes: the tokens of others are refused.
+                // One topic for all pushes; the tokens of other topics are refused.
                 try stage.handle("exit 0", topic: topics[0])
                 _ = try await stage.startAgent(of: relay, options: ["--apps-directory", stage.path("apps")])
                 let token = try await stage.token(of: relay, topic: topics[0])
@@ -79,7 +79,7 @@ extension EndToEnd {
                 let cutter = try stage.python(
                     "cutter.py", ["\(relay.description.devicePort)", "\(UInt32.random(in: 0 ... .max))"])
                 let port = try await cutter.line(startingWith: "port ")
-                // One of four fails, by the first digit of its identity.
+                // The handler fails for one of four pushes, by the first digit of the identity.
                 let script = """
                     case "$POSTRIDER_APNS_ID" in
                     [0-3]*) echo "failed $POSTRIDER_APNS_ID" >> "$0"; exit 3;;
@@ -125,7 +125,7 @@ extension EndToEnd {
                             "http://localhost/v1/pushes/\(identity)\(query)",
                         ])
                 }
-                // Before there is such a push.
+                // The request comes before such a push.
                 let waiting = try ask("?wait=done&timeout=60")
                 let send = try stage.send(["--alert", "x", "--apns-id", identity, token])
                 #expect(try await send.exitCode() == 0, "\(send.transcript)")

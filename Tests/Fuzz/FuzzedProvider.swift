@@ -4,8 +4,8 @@ import PostriderNotifications
 
 @testable import PostriderRelay
 
-/// A team with one key and one app on one device, and a relay's idea of them. Everything is fixed, so that an input
-/// means the same in every run.
+/// A team with one key and one app on one device, and a relay's access policy for them. Everything is constant, so
+/// that an input has the same result in every run.
 enum FuzzedProvider {
     static let team = "TEAM000001"
     static let keyIdentifier = "KEY0000001"
@@ -14,7 +14,7 @@ enum FuzzedProvider {
     static let device = DeviceIdentity(high: 0x0102_0304_0506_0708, low: 0x090A_0B0C)
     static let registration = RegistrationNumber(1, in: .production)
 
-    /// A key that opens nothing.
+    /// A key that is used for nothing else.
     static let key: ES256.PrivateKey = {
         let pem = """
             -----BEGIN PRIVATE KEY-----
@@ -38,7 +38,7 @@ enum FuzzedProvider {
         log: .none
     )
 
-    /// An app that may have no channels.
+    /// An app that may not have channels.
     private static let quiet = [Topic("com.example.app.quiet")].compactMap(\.self)
         .map { TopicRecord(topic: $0, team: team, takesBroadcasts: false) }
 
@@ -50,15 +50,15 @@ enum FuzzedProvider {
         return seal
     }
 
-    /// The token of the app.
+    /// The device token of the app.
     static let deviceToken = makeSeal().seal(device, registration).hex
 
-    /// A provider token that is good.
+    /// A valid provider token.
     static let token: [UInt8] = sign(
         header: Array(#"{"alg":"ES256","kid":"\#(keyIdentifier)"}"#.utf8),
         claims: Array(#"{"iss":"\#(team)","iat":1700000000}"#.utf8))
 
-    /// A provider token of these parts, signed.
+    /// Makes a signed provider token of these parts.
     static func sign(header: [UInt8], claims: [UInt8]) -> [UInt8] {
         let signed = base64URL(header) + [UInt8(ascii: ".")] + base64URL(claims)
         return signed + [UInt8(ascii: ".")] + base64URL(key.signature(for: signed.span))

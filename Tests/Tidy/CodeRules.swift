@@ -2,14 +2,14 @@ import Foundation
 
 /// Rules about single Swift files.
 enum CodeRules {
-    /// Modules that own a C library, and the folder that drives libFuzzer: the only ones that touch pointers.
+    /// The only modules that use pointers: those that own a C library, and the folder that drives libFuzzer.
     static let owners: Set = [
         "Crypto", "DBus", "Driver", "FileTrust", "HTTP1", "HTTP2", "Options", "Storage", "System", "TLS",
         "Transport",
         "YAML",
     ]
 
-    /// Files that may promise the compiler what it cannot see, each with the reason. This list is the only one.
+    /// The only files that may promise the compiler something that it cannot check, each with the reason.
     static let promisers = [
         "Sources/PostriderCrypto/Keys/Key.swift":
             "an EVP_PKEY is not changed once it is made, and counts its references atomically",
@@ -33,7 +33,7 @@ enum CodeRules {
         return [Finding(file, "is \(file.lines.count) lines long; split it by idea, 300 is the most")]
     }
 
-    /// The formatter breaks code at column 110 and leaves comments alone; those may use a little more.
+    /// The formatter breaks code at column 110 and does not change comments; comments may be somewhat wider.
     static let lineLength: Rule = { file in
         zip(1..., file.lines).compactMap { number, line in
             let isComment = line.drop { $0 == " " }.hasPrefix("//")
@@ -97,7 +97,7 @@ enum CodeRules {
         return line.range(of: declaration, options: .regularExpression) != nil
     }
 
-    /// The line of the brace that closes the function's body; nil where it has none, as in a protocol.
+    /// Returns the line of the brace that closes the function's body; nil if it has no body, as in a protocol.
     private static func lastLine(ofFunctionAt first: Int, in lines: [String]) -> Int? {
         var parentheses = 0
         var braces = 0

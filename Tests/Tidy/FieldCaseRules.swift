@@ -1,17 +1,17 @@
 import Foundation
 
-/// Holds the page of cases from the field and the tests to each other: every case on the page has a test that names its
-/// number with `.bug(id:)`, and every number that a test names is on the page.
+/// Compares the page of cases from the field with the tests: for every case on the page there is a test that names
+/// its number with `.bug(id:)`, and every number that a test names is on the page.
 struct FieldCases {
     static let path = "docs/internals/field-cases.md"
 
     private let page: TextFile
     /// Each case with its line.
     private let cases: [(number: String, line: Int)]
-    /// The numbers that tests name, each with a file that does.
+    /// The numbers that tests name, each with the file of one of these tests.
     private let tested: [String: TextFile]
 
-    /// Nil where there is no page.
+    /// Nil if there is no page.
     init?(_ files: [TextFile]) {
         guard let page = files.first(where: { $0.path == Self.path }) else { return nil }
         self.page = page
@@ -27,13 +27,13 @@ struct FieldCases {
         self.tested = tested
     }
 
-    /// These rules' own tests name numbers that are none.
+    /// The tests of these rules, which name numbers that do not exist.
     private static let ownPath = "Tests/Tidy/RuleTests.swift"
 
-    /// How many cases the page has.
+    /// The number of cases on the page.
     var count: Int { cases.count }
 
-    /// What is on one side only, or twice on the page.
+    /// The numbers that are on one side only, or twice on the page.
     var findings: [Finding] {
         var seen: Set<String> = []
         var findings: [Finding] = []

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The import table of the house: Package.swift says who may import whom, these rules hold the files to it.
+/// The permitted imports: Package.swift lists them, and these rules compare the files with it.
 struct ImportTable {
-    /// Each target of the package with the targets that it names as dependencies.
+    /// Each target of the package with its dependencies.
     let dependencies: [String: Set<String>]
 
     /// Reads the manifest's text: `library("Name", […])`, `tests("Name", "path", […])`, `.executableTarget(…)` and
@@ -17,7 +17,7 @@ struct ImportTable {
             let call = text[target.endIndex..<end]
             // A product has a list as well, of targets.
             guard !call.drop(while: { $0 != " " }).hasPrefix(" targets:") else { continue }
-            // What lies among the tests is no part of the product: the fuzzer.
+            // Executables below Tests are no part of the product, such as the fuzzer.
             guard !call.contains("path: \"Tests/") else { continue }
             let list = captures(of: #"\[([^\]]*)\]"#, in: call).first ?? ""
             dependencies[String(target)] = Set(captures(of: #""([\w\-]+)""#, in: list).map(String.init))
@@ -25,18 +25,18 @@ struct ImportTable {
         self.dependencies = dependencies
     }
 
-    /// Targets that may import all of Foundation, which brings 34 MB of Unicode tables into a program: the others have
+    /// The targets that may import all of Foundation, which adds 34 MB of Unicode tables to a program; all others use
     /// FoundationEssentials.
     static let foundationUsers: Set = ["postrider-example-app"]
-    /// The server knows its seams, not the engines behind them.
+    /// The modules that the server must not import, because it uses them through protocols.
     static let hiddenFromRelay: Set = [
         "PostriderAgent", "CPostriderSQLite", "PostriderClients", "PostriderDBus", "PostriderOptions",
         "PostriderKit", "PostriderStorage", "PostriderYAML",
     ]
-    /// Only this knows the server.
+    /// The only target that may import the server.
     static let relayUsers: Set = ["postrider"]
 
-    /// What is wrong with the manifest itself.
+    /// Returns the faults of the manifest itself.
     func findings(in file: TextFile) -> [Finding] {
         var findings: [Finding] = []
         let libraries = dependencies.filter { !$0.key.hasSuffix("Tests") }
@@ -56,7 +56,8 @@ struct ImportTable {
         return findings
     }
 
-    /// Targets without a folder, and folders without a target: the manifest was not understood, or is wrong.
+    /// Returns targets without a folder and folders without a target: a sign that the manifest was misread, or is
+    /// wrong.
     func strangers(among paths: [String], in file: TextFile) -> [Finding] {
         let folders = Set(paths.map { TextFile(path: $0, text: "") }.compactMap(\.module))
         let targets = Set(dependencies.keys.filter { !$0.hasSuffix("Tests") })
@@ -65,7 +66,7 @@ struct ImportTable {
         }
     }
 
-    /// Imports in a file of Sources that its target does not declare, or that it may not have.
+    /// Returns the imports in a file of Sources that its target does not declare or must not have.
     func findings(importedBy file: TextFile) -> [Finding] {
         guard let module = file.module, let declared = dependencies[module] else { return [] }
         return zip(1..., file.code.lines).compactMap { number, line in
@@ -82,7 +83,7 @@ struct ImportTable {
         module.contains(#/^C[A-Z]/#)
     }
 
-    /// The module that a line imports: `public import struct Foundation.URL` → `Foundation`.
+    /// Returns the module that a line imports: `public import struct Foundation.URL` → `Foundation`.
     private static func imported(by line: String) -> String? {
         let kinds = "struct|class|enum|protocol|func|var|let|typealias"
         let pattern = #"^\s*(?:@\w+\s+)*(?:\w+\s+)?import\s+(?:(?:\#(kinds))\s+)?(\w+)"#

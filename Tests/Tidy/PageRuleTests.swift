@@ -1,6 +1,6 @@
 import Testing
 
-/// Shows of every rule about the pages that it fails where it should, and nowhere else.
+/// Shows of every rule about the pages that it finds its faults and nothing else.
 @Suite("A rule about pages")
 struct PageRuleTests {
     @Test("finds links to headings that are not there")
@@ -44,7 +44,7 @@ struct PageRuleTests {
                 "docs/images/d.svg:1: is made from a file that is not there",
                 "docs/diagrams/c.sequence: has no picture: run make diagrams",
             ])
-        // The test vector of the specification (draft-eastlake-fnv).
+        // A test vector of the specification (draft-eastlake-fnv).
         #expect(PictureRules.hash(of: "foobar") == "85944171f73967e8")
     }
 

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Rules that compare the pages with each other and with what they describe.
+/// Rules that compare the pages with each other and with the repository.
 enum PageRules {
-    /// A link that names a heading (`page.md#heading`) names one that the page has, spelled as GitHub makes anchors.
+    /// A link to a heading (`page.md#heading`) must name a heading of the page, in GitHub's spelling of anchors.
     static func anchors(_ files: [TextFile]) -> [Finding] {
         let pages = files.filter(\.isMarkdown)
         let anchors = Dictionary(uniqueKeysWithValues: pages.map { ($0.path, Set(headings(of: $0))) })
@@ -21,7 +21,7 @@ enum PageRules {
         }
     }
 
-    /// The anchors of a page's headings.
+    /// Returns the anchors of a page's headings.
     private static func headings(of page: TextFile) -> [String] {
         var isFenced = false
         return page.lines.compactMap { line in
@@ -32,7 +32,7 @@ enum PageRules {
         }
     }
 
-    /// The newest numbered section of the changelog is about the version that the program says it is.
+    /// The newest numbered section of the changelog must be that of the program's version.
     static func version(_ files: [TextFile]) -> [Finding] {
         guard
             let program = files.first(where: {

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Rules that hold the pictures of the documents to the texts that they are made from. `make diagrams` makes them.
+/// Rules that compare the pictures of the documents with their sources. `make diagrams` makes the pictures.
 enum PictureRules {
-    /// A picture that names its source with a hash was made from the source's text of now, and every source in
-    /// docs/diagrams has a picture.
+    /// The hash in a picture must be that of its source's present text, and every source in docs/diagrams must have a
+    /// picture.
     static func pictures(_ files: [TextFile]) -> [Finding] {
         let texts = Dictionary(uniqueKeysWithValues: files.map { ($0.path, $0) })
         var drawn: Set<String> = []
@@ -28,7 +28,7 @@ enum PictureRules {
         return findings
     }
 
-    /// What is drawn of a source: the table between its marks of a page, the whole of everything else.
+    /// Returns the drawn part of a source: of a page the table between its marks, of everything else the whole text.
     private static func drawable(_ source: TextFile) -> String {
         guard source.isMarkdown else { return source.text }
         let parts = source.text.components(separatedBy: "<!-- bench: measured -->")
@@ -36,14 +36,14 @@ enum PictureRules {
         return (table ?? "").trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// FNV-1a with 64 bits, as docs/diagrams/draw.py writes it.
+    /// Returns the 64-bit FNV-1a hash, as docs/diagrams/draw.py writes it.
     static func hash(of text: String) -> String {
         let value = text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         let digits = String(value, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// The drawing of the modules has the dependencies that Package.swift has.
+    /// The drawing of the modules must have the dependencies in Package.swift.
     static func modules(_ files: [TextFile], _ table: ImportTable) -> [Finding] {
         guard let drawing = files.first(where: { $0.path == "docs/diagrams/modules.dot" }) else { return [] }
         let drawn = Set(

@@ -1,12 +1,12 @@
 import Foundation
 
-/// The files of the repository that these tests stand in, as git sees them: what it ignores is not looked at.
+/// The files of this repository that git does not ignore.
 struct Repository {
-    /// The folder that holds Package.swift.
+    /// The folder of Package.swift.
     let root: URL
     /// Paths from the root, in order.
     let paths: [String]
-    /// Every file that is text, read.
+    /// All text files.
     let files: [TextFile]
 
     init() throws {
@@ -29,7 +29,7 @@ struct Repository {
         }
     }
 
-    /// Runs a program found in PATH and waits for it.
+    /// Runs a program from PATH and waits for it.
     static func run(_ command: [String], in folder: URL) throws -> (status: Int32, output: String) {
         let process = Process()
         let pipe = Pipe()
@@ -51,7 +51,7 @@ struct TextFile {
     let text: String
     /// The text, line by line; the end of the last line begins no other.
     let lines: [String]
-    /// The code of a Swift file; nothing of any other.
+    /// The code of a Swift file; empty for any other file.
     let code: SwiftCode
 
     init(path: String, text: String) {
@@ -69,11 +69,11 @@ struct TextFile {
     var isSwift: Bool { path.hasSuffix(".swift") }
     /// Whether it is Markdown.
     var isMarkdown: Bool { path.hasSuffix(".md") }
-    /// The target that it belongs to, by its folder: `Sources/PostriderRelay/…` → `PostriderRelay`; nil for tests and
-    /// everything else.
+    /// The file's target, by its folder: `Sources/PostriderRelay/…` → `PostriderRelay`; nil for tests and everything
+    /// else.
     var module: String? { components.count > 2 && components[0] == "Sources" ? components[1] : nil }
-    /// The module that it belongs to or tests, without the package's prefix: `Sources/PostriderRelay/…` → `Relay`,
-    /// `Tests/Unit/Relay/…` → `Relay` as well.
+    /// The module that the file belongs to or tests, without the package's prefix: `Sources/PostriderRelay/…` and
+    /// `Tests/Unit/Relay/…` → `Relay`.
     var subject: String? {
         guard components.count > 3 && components[0] == "Tests" else {
             return module.map { String($0.trimmingPrefix("Postrider")) }
@@ -82,7 +82,7 @@ struct TextFile {
     }
 }
 
-/// One thing that is not tidy.
+/// A violation of a rule.
 struct Finding: CustomStringConvertible {
     let path: String
     let line: Int?
@@ -97,10 +97,10 @@ struct Finding: CustomStringConvertible {
     var description: String { path + (line.map { ":\($0)" } ?? "") + ": " + sentence }
 }
 
-/// One rule of the house: what it finds in a file.
+/// A rule: returns the violations in a file.
 typealias Rule = @Sendable (TextFile) -> [Finding]
 
-/// A finding for each line in which the pattern occurs. Swift is searched without comments and string literals.
+/// Returns a finding for each line in which the pattern occurs. In Swift, comments and string literals are ignored.
 func occurrences(of pattern: String, in file: TextFile, _ sentence: String) -> [Finding] {
     let lines = file.isSwift ? file.code.lines : file.lines
     return zip(1..., lines).compactMap { number, line in
@@ -109,7 +109,7 @@ func occurrences(of pattern: String, in file: TextFile, _ sentence: String) -> [
     }
 }
 
-/// What the one group of a regular expression matches, in order.
+/// Returns the matches of the only group of a regular expression, in order.
 func captures(of pattern: String, in text: Substring) -> [Substring] {
     guard let expression = try? Regex(pattern, as: (Substring, Substring).self) else {
         preconditionFailure("\(pattern) is no regular expression with one group")

@@ -1,6 +1,6 @@
 import Testing
 
-/// Shows of every rule that it fails where it should, and nowhere else.
+/// Shows of every rule that it finds its faults and nothing else.
 @Suite("A rule")
 struct RuleTests {
     private static func function(lines: Int) -> String {

@@ -1,9 +1,9 @@
-/// The code of a Swift file without what is written for people: comments, and the text of string literals, are blanks.
-/// Interpolations are code. Lines stay where they are.
+/// The code of a Swift file, with blanks in place of comments and of the text of string literals. Interpolations are
+/// code. Line numbers are unchanged.
 struct SwiftCode {
     /// The code, line by line.
     private(set) var lines: [String] = []
-    /// The line of a literal or comment that is not closed where it should be: the rest cannot be judged.
+    /// The line of a literal or comment without an end; the lines after it cannot be checked.
     private(set) var brokenLine: Int?
 
     private enum Mode {
@@ -89,7 +89,7 @@ struct SwiftCode {
         if depth > 0 { markBroken() }
     }
 
-    /// The hashes and kind of the literal that opens here, if one does.
+    /// Returns the number of hashes and the kind of the literal that opens here; nil if none does.
     private func stringOpening() -> (hashes: Int, isMultiline: Bool)? {
         let hashes = bytes[position...].prefix { $0 == UInt8(ascii: "#") }.count
         guard at("\"", offset: hashes) else { return nil }
@@ -100,7 +100,7 @@ struct SwiftCode {
         bytes[min(position + offset, bytes.count)...].starts(with: text.utf8)
     }
 
-    /// Takes so many bytes as blanks; ends of lines stay.
+    /// Replaces this many bytes by blanks, but keeps line ends.
     private mutating func blank(_ count: Int) {
         for byte in bytes[position..<min(position + count, bytes.count)] {
             code.append(byte == UInt8(ascii: "\n") ? byte : UInt8(ascii: " "))

@@ -24,9 +24,9 @@ enum TextRules {
     ]
 }
 
-/// Rules about what the documents say of the repository.
+/// Rules about statements of the documents about the repository.
 enum DocumentRules {
-    /// Relative links lead to files of the repository.
+    /// Relative links must lead to files of the repository.
     static func links(_ paths: [String]) -> Rule {
         { file in
             let folder = file.components.dropLast()
@@ -40,8 +40,8 @@ enum DocumentRules {
         }
     }
 
-    /// Files that a document names in `code` are there: from the root, or by the end of their path; tests by the name
-    /// of their file alone.
+    /// Files that a document names in `code` must exist. The name may be a path from the root or the end of a path;
+    /// for tests, the file name is enough.
     static func mentions(_ paths: [String]) -> Rule {
         { file in
             let fromRoot = #"(?:Sources|Tests|docs|certs|deploy|\.github|\.ci)/[\w.+/\-]+"#
@@ -58,8 +58,8 @@ enum DocumentRules {
         }
     }
 
-    /// What a document names in `code` as `Type.member` is declared in Swift, or in a definition of gRPC: the member in
-    /// a file that declares or extends the type.
+    /// A document's `Type.member` in `code` must be declared in Swift or in a gRPC definition: the member in a file
+    /// that declares or extends the type.
     static func members(_ files: [TextFile]) -> Rule {
         let sources = files.compactMap { file in
             file.isSwift
@@ -84,7 +84,7 @@ enum DocumentRules {
         path.isEmpty || paths.contains { $0 == path || $0.hasPrefix(path + "/") }
     }
 
-    /// A relative path, from the root.
+    /// Returns the path from the root for a relative path.
     static func resolve(_ path: String, from folder: some Sequence<String>) -> String {
         var resolved = Array(folder)
         for part in path.split(separator: "/") {
@@ -97,7 +97,7 @@ enum DocumentRules {
         return resolved.joined(separator: "/")
     }
 
-    /// What the pattern's one group matches, with line numbers; fenced blocks are left out.
+    /// Returns the matches of the pattern's only group with their line numbers; fenced blocks are left out.
     private static func matches(of pattern: String, in file: TextFile) -> [(line: Int, text: String)] {
         var isFenced = false
         var found: [(line: Int, text: String)] = []

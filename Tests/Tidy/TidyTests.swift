@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Holds the repository to the rules of the house. Every rule is shown to be able to fail in `RuleTests`.
+/// Checks the repository against the project's rules. `RuleTests` shows that every rule can fail.
 @Suite("The repository")
 struct TidyTests {
     private static let found = Result { try Repository() }

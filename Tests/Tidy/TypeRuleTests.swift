@@ -39,7 +39,7 @@ struct TypeRuleTests {
         let types = try #require(table.types["PostriderRelay"])
         #expect(types["Large"]?.storedProperties == 3)
         #expect(types["Large.Inner"]?.storedProperties == 1)
-        // The line that declares a nested type counts for the outer one.
+        // The line that declares a nested type counts for the outer type.
         #expect(types["Large"]?.lines == 17 + 3)
         #expect(
             types["Large"]?.mentioned == ["Large", "Base", "Other", "Maker", "Shard", "Int", "Lock", "Inner"])

@@ -1,20 +1,20 @@
 import Foundation
 
-/// One type of a module: everything that is declared of it in any file, without the types that are nested in it.
+/// One type of a module: its declarations in all files, without its nested types.
 struct TypeMeasure {
-    /// Where it is declared; nil if the module only extends it.
+    /// The file of its declaration; nil if the module only extends it.
     var file: TextFile?
-    /// Lines of code, over all extensions. Blank lines and comments do not count.
+    /// Lines of code in all declarations and extensions, without blank lines and comments.
     var lines = 0
     var storedProperties = 0
-    /// The names in its code that begin with a capital letter and are no member of something else.
+    /// The capitalised names in its code that are not members of something else.
     var mentioned: Set<String> = []
 }
 
-/// The types of the package's modules, by reading the code line by line: declarations begin lines, as the formatter
-/// leaves them.
+/// The types of the package's modules. The code is read line by line; a declaration begins a line, because of the
+/// formatter.
 struct TypeTable {
-    /// By module, then by name; a nested type is called `Outer.Inner`.
+    /// The types by module, then by name; a nested type is called `Outer.Inner`.
     private(set) var types: [String: [String: TypeMeasure]] = [:]
 
     init(_ files: [TextFile]) {
@@ -27,7 +27,7 @@ struct TypeTable {
     private struct Scope {
         let name: String
         let isExtension: Bool
-        /// How many braces were open where it begins.
+        /// The number of open braces where it begins.
         let depth: Int
     }
 
@@ -69,7 +69,7 @@ struct TypeTable {
     private mutating func note(_ line: String, in name: String, of module: String) {
         guard line.contains(where: { $0 != " " }) else { return }
         types[module, default: [:]][name, default: TypeMeasure()].lines += 1
-        // What a nested type mentions counts for the type that it is in.
+        // The names in a nested type count for its outermost type.
         let outermost = String(name.prefix { $0 != "." })
         types[module, default: [:]][outermost, default: TypeMeasure()].mentioned.formUnion(
             Self.names(in: line))
@@ -82,14 +82,14 @@ struct TypeTable {
         "unowned", "nonisolated",
     ]
 
-    /// The words of a declaration, from the first that is neither an attribute nor a modifier.
+    /// Returns the words of a declaration, from the first that is neither an attribute nor a modifier.
     private static func words(of line: String) -> ArraySlice<Substring> {
         line.split(separator: " ").drop { word in
             word.first == "@" || modifiers.contains(String(word.prefix { $0 != "(" }))
         }
     }
 
-    /// The kind and name that a line declares or extends.
+    /// Returns the kind and name that a line declares or extends.
     private static func declaration(in line: String) -> (kind: String, name: String)? {
         let words = words(of: line)
         guard let kind = words.first, kinds.contains(String(kind)), let name = words.dropFirst().first else {
@@ -98,15 +98,15 @@ struct TypeTable {
         return (String(kind), String(name.prefix { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "." }))
     }
 
-    /// Whether a line of a type's body declares a property that is stored.
+    /// Whether a line of a type's body declares a stored property.
     private static func storesProperty(_ line: String) -> Bool {
         guard let first = words(of: line).first, first == "let" || first == "var" else { return false }
         guard let brace = line.firstIndex(of: "{") else { return true }
-        // A value before the brace makes it stored; without one the brace begins what computes it.
+        // With a value before the brace it is stored; otherwise the brace begins a computed property.
         return line.firstIndex(of: "=").map { $0 < brace } ?? false
     }
 
-    /// The names in a line that begin with a capital letter and are no member of something else.
+    /// Returns the capitalised names in a line that are not members of something else.
     private static func names(in line: String) -> Set<String> {
         var names: Set<String> = []
         var word: [UInt8] = []
@@ -132,15 +132,15 @@ struct TypeTable {
     }
 }
 
-/// Rules about types. A type that is split over many files is still one large type.
+/// Rules about types. A type in many files is still one large type.
 enum TypeRules {
     static let mostProperties = 15
     static let mostLines = 400
 
-    /// The reason of those that are only still so large.
+    /// The reason for types that are only large until they are split.
     static let toBeSplit = "to be split"
 
-    /// Types that may be larger, each with the reason. This list is the only one.
+    /// The only types that may be larger, each with the reason.
     static let exceptions: [String: String] = [
         "PostriderRelay.RelayConfiguration": "one property for each setting",
         "PostriderRelay.Control.TracedPush": "a message: one property for each field",
@@ -169,8 +169,8 @@ enum TypeRules {
         "postrider.LoadArguments": toBeSplit,
     ]
 
-    /// What is too large, and exceptions that need no place in the list any more; those that are to be split may have
-    /// been.
+    /// Returns types that are too large, and exceptions that are not needed any more, such as those of types that
+    /// were split.
     static func sizes(_ table: TypeTable, exceptions: [String: String] = exceptions) -> [Finding] {
         var findings: [Finding] = []
         var large: Set<String> = []
@@ -195,7 +195,7 @@ enum TypeRules {
         return findings.sorted { $0.description < $1.description }
     }
 
-    /// Types of different folders of a module that mention each other, directly or by others.
+    /// Returns types in different folders of a module that mention each other, directly or through others.
     static func circles(in module: String, _ table: TypeTable) -> [Finding] {
         let types = (table.types[module] ?? [:]).filter { !$0.key.contains(".") && $0.value.file != nil }
         func reached(from start: String) -> Set<String> {
@@ -223,6 +223,6 @@ enum TypeRules {
 }
 
 extension TextFile {
-    /// The folder that it lies in.
+    /// The folder of the type's file.
     fileprivate var folder: String { components.dropLast().joined(separator: "/") }
 }

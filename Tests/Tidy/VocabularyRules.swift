@@ -1,11 +1,11 @@
 import Foundation
 
-/// Holds the names of types to the glossary.
+/// Compares the names of types with the glossary.
 enum VocabularyRules {
     static let path = "docs/reference/glossary.md"
 
-    /// The last word of each exported type is an entry of the glossary or one of the field's terms that it lists. Names
-    /// that tell an event as Cocoa's do (`DeviceDidWake`) are sentences, and left out.
+    /// The last word of each exported type must be an entry of the glossary, or one of the field's terms in its list.
+    /// Names of events in Cocoa's style (`DeviceDidWake`) are sentences and are left out.
     static func findings(_ files: [TextFile]) -> [Finding] {
         guard let glossary = files.first(where: { $0.path == path }) else { return [] }
         let known = words(of: glossary)
@@ -22,7 +22,8 @@ enum VocabularyRules {
         }
     }
 
-    /// The last words of the entries, which are bold at the beginning of a line, and the words between the marks.
+    /// Returns the last words of the entries, which are bold at the beginning of a line, and the words between the
+    /// marks.
     private static func words(of glossary: TextFile) -> Set<String> {
         let entries = glossary.lines.compactMap { captures(of: #"^\*\*([^*]+)\.\*\*"#, in: $0[...]).first }
         var known: Set<String> = []
@@ -39,14 +40,14 @@ enum VocabularyRules {
         return known
     }
 
-    /// The words of a name, in small letters: `HTTP2Handler` → `http2`, `handler`.
+    /// Returns the words of a name in lower case: `HTTP2Handler` → `http2`, `handler`.
     private static func words(in name: Substring) -> [String] {
         captures(of: #"([A-Z]+\d*(?![a-z])|[A-Z][a-z]+\d*|\d+|[a-z]+)"#, in: name).map { $0.lowercased() }
     }
 }
 
 extension StringProtocol {
-    /// The text without this end.
+    /// Returns the text without this suffix.
     fileprivate func trimmingSuffix(_ suffix: String) -> SubSequence {
         hasSuffix(suffix) ? dropLast(suffix.count) : self[...]
     }

@@ -3,12 +3,12 @@ import PostriderNotifications
 import PostriderSeededRandom
 import PostriderStorage
 
-/// Fills a store with devices that are away and with what waits for them, as a relay would have left it: what takes a
-/// relay a minute of enrolments and pushes takes seconds here.
+/// Fills a store with absent devices and stored notifications, as a relay would have left it, in seconds instead of
+/// the minute that enrolments and pushes would take.
 @main
 enum FillStore {
     private static let usage = "usage: fill-store DIRECTORY TOPIC DEVICES NOTIFICATIONS"
-    /// Of one transaction.
+    /// The number of rows of one transaction.
     private static let batch = 2000
     private static let payload = Array(#"{"aps":{"alert":"\#(String(repeating: "a", count: 181))"}}"#.utf8)
 
@@ -65,7 +65,7 @@ enum FillStore {
         }
     }
 
-    /// This store completes before each call returns.
+    /// Waits for a completion, which this store calls before each call returns.
     private static func wait(
         _ call: (@escaping (Result<Void, StoreError>) -> Void) -> Void
     ) throws(StoreError) {
@@ -78,12 +78,12 @@ enum FillStore {
     private static let later = Moment(milliseconds: now.milliseconds + 30 * 86_400_000)
     private static let registration = RegistrationNumber(1)
 
-    /// Identities are drawn at random, so that these are to be spread as well.
+    /// The relay draws identities at random; these are spread over the same range.
     private static func device(_ number: Int) -> DeviceIdentity {
         DeviceIdentity(high: mixed(UInt64(number)), low: UInt32(number))
     }
 
-    /// The number at that place of one sequence.
+    /// The number at this index of a fixed sequence.
     private static func mixed(_ number: UInt64) -> UInt64 {
         var numbers = SplitMix64(seed: number &* SplitMix64.step)
         return numbers.next()

@@ -8,14 +8,14 @@ import PostriderTransport
 
 /// Sends messages to any of the subscribers.
 protocol Publisher: AnyObject {
-    /// Whether it takes a message now.
+    /// Whether it accepts a message now.
     var hasRoom: Bool { get }
-    /// Sends one.
+    /// Sends one message.
     func publish(_ message: [UInt8], to subscriber: Int)
 }
 
-/// The subscribers and the publishers of a run, on one loop, and what they measure. A message carries the moment at
-/// which it was due, and whom it is for.
+/// The subscribers and the publishers of a run, on one loop, with the measurements. A message contains its scheduled
+/// time and its subscriber.
 final class Crowd {
     private enum Stage { case connecting, warming, measuring, draining }
 
@@ -34,7 +34,7 @@ final class Crowd {
     private var publishers: [any Publisher] = []
     private var publishersReady = 0
     private var nextPublisher = 0
-    /// Sessions live as long as their connections; these keep them until the end.
+    /// The sessions, which would end with their connections, until the end of the run.
     private var sessions: [any ConnectionHandler] = []
 
     private var clock = EventLoop.monotonicNanoseconds
@@ -44,7 +44,7 @@ final class Crowd {
     private var acknowledged = 0
     private var arrived = 0
     private var strayed = 0
-    /// When the first message of an open loop was due.
+    /// The scheduled time of the first message of an open loop.
     private var epoch: UInt64 = 0
     private var latencies = LatencyHistogram()
     private var start = (clock: UInt64(0), acknowledged: 0, arrived: 0)
@@ -62,17 +62,17 @@ final class Crowd {
         loop.turnEnded = { [unowned self] in if needsPump { pump() } }
     }
 
-    /// Connects the first ones; the others follow.
+    /// Connects the first subscribers; the others and then the publishers follow.
     func begin() {
         for _ in 0..<min(Self.handshakes, order.subscribers) { connectSubscriber() }
     }
 
-    /// Reads the clock: once for whatever arrives together.
+    /// Reads the clock once for all messages that arrive together.
     func readClock() { clock = EventLoop.monotonicNanoseconds }
 
     // MARK: What connections tell
 
-    /// Another subscriber is there.
+    /// Counts a subscriber that is ready.
     func subscriberIsReady() {
         subscribed += 1
         if begun < order.subscribers {
@@ -85,22 +85,22 @@ final class Crowd {
         }
     }
 
-    /// Another publisher is there.
+    /// Counts a publisher that is ready.
     func publisherIsReady() {
         publishersReady += 1
         if publishersReady == Self.publisherCount { proceed() }
     }
 
-    /// A publisher may have room again.
+    /// Notes that a publisher may have room again.
     func roomWasMade() { needsPump = true }
 
-    /// The broker has a message.
+    /// Counts a message that the broker has acknowledged.
     func messageWasAcknowledged() {
         acknowledged += 1
         needsPump = true
     }
 
-    /// A subscriber has a message.
+    /// Counts a message that a subscriber has received.
     func messageArrived(_ bytes: Span<UInt8>, at subscriber: Int) {
         arrived += 1
         needsPump = true
@@ -108,11 +108,11 @@ final class Crowd {
             let high = Self.number(in: bytes, at: 0), let low = Self.number(in: bytes, at: 8)
         else { return strayed += 1 }
         let due = UInt64(high) << 32 | UInt64(low)
-        // Those of the warm-up that come late are not measured, as `postrider load` drains before it measures.
+        // Late messages of the warm-up are not measured; `postrider load` waits for them before it measures.
         if stage == .measuring, due >= start.clock { latencies.record(clock - min(due, clock)) }
     }
 
-    /// A connection is gone, which nobody wanted.
+    /// Ends the run, because a connection ended unexpectedly.
     func connectionEnded(_ reason: CloseReason) {
         guard complaint == nil, !hasFinished else { return }
         complaint = Complaint(text: "a connection to \(address) ended: \(reason)")
@@ -180,7 +180,7 @@ final class Crowd {
         }
     }
 
-    /// The moment of the next message if it may leave now.
+    /// The scheduled time of the next message if it may be sent now.
     private func dueMoment() -> UInt64? {
         switch order.pace {
         case .idle: nil
@@ -189,7 +189,7 @@ final class Crowd {
         }
     }
 
-    /// When a message of an open loop is due.
+    /// The scheduled time of a message of an open loop.
     private func moment(of number: Int) -> UInt64 {
         guard case .rate(let perSecond) = order.pace else { return epoch }
         return epoch + UInt64(number) * 1_000_000_000 / UInt64(perSecond)

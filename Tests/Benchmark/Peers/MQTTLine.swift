@@ -1,7 +1,7 @@
 import PostriderHTTP2
 import PostriderTransport
 
-/// One connection of MQTT 3.1.1 (an OASIS standard), with no more of it than messages that are acknowledged (QoS 1).
+/// One connection of MQTT 3.1.1 (an OASIS standard), with acknowledged messages (QoS 1) and little else.
 class MQTTLine: ConnectionHandler {
     enum Kind: UInt8 {
         case connectAcknowledgement = 2
@@ -14,7 +14,7 @@ class MQTTLine: ConnectionHandler {
     private let name: String
     private var wire: (any ConnectionOutput)?
     private var output: [UInt8] = []
-    /// The beginning of a packet whose end is still to come.
+    /// The beginning of an incomplete packet.
     private var rest: [UInt8] = []
 
     init(_ name: String, of crowd: Crowd) {
@@ -22,10 +22,10 @@ class MQTTLine: ConnectionHandler {
         self.name = name
     }
 
-    /// A packet has arrived; `bytes` is what follows its length.
+    /// Called for each packet; `bytes` is what follows its length.
     func take(_ kind: Kind, _ bytes: Span<UInt8>) {}
 
-    /// Has a packet leave at the end of this turn.
+    /// Sends a packet at the end of this turn.
     func send(_ head: UInt8, _ parts: [UInt8]...) {
         output.append(head)
         var length = parts.reduce(0) { $0 + $1.count }
@@ -37,13 +37,13 @@ class MQTTLine: ConnectionHandler {
         wire?.setNeedsFlush()
     }
 
-    /// A text as the protocol writes it.
+    /// Encodes a text for the protocol.
     static func text(_ text: String) -> [UInt8] { number(text.utf8.count) + text.utf8 }
 
-    /// A number of 16 bits as the protocol writes it.
+    /// Encodes a 16-bit number for the protocol.
     static func number(_ number: Int) -> [UInt8] { [UInt8(number >> 8), UInt8(number & 0xFF)] }
 
-    /// The topic of a subscriber.
+    /// Returns the topic of a subscriber.
     static func topic(of subscriber: Int) -> String { "devices/\(subscriber)" }
 
     // MARK: ConnectionHandler
@@ -80,7 +80,7 @@ class MQTTLine: ConnectionHandler {
         crowd.connectionEnded(reason)
     }
 
-    /// Where the body of the packet lies that begins at `start`; nil where it is not complete.
+    /// Returns the body of the packet that begins at `start`; nil if it is incomplete.
     private static func body(of bytes: Span<UInt8>, from start: Int) -> Range<Int>? {
         var (place, length, shift) = (start + 1, 0, 0)
         while place < bytes.count {
@@ -93,7 +93,7 @@ class MQTTLine: ConnectionHandler {
     }
 }
 
-/// Subscribes to a topic of its own, and acknowledges what comes.
+/// Subscribes to its own topic, and acknowledges every message.
 final class MQTTSubscriber: MQTTLine {
     private let number: Int
 

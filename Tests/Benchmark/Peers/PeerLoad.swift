@@ -2,9 +2,9 @@ import Foundation
 import PostriderTLS
 import PostriderTransport
 
-/// Everybody's client where the protocol is not ours: connects subscribers to a broker, each with a topic of its own,
-/// and publishes to them, over the sockets and the TLS that `postrider load` uses. It says line by line, as JSON, how
-/// far it is and what it has measured; whoever started it looks at the broker's process meanwhile.
+/// The load generator for brokers with other protocols. It connects subscribers to a broker, each with its own topic,
+/// and publishes to them, over the sockets and TLS code of `postrider load`. It prints its progress and its
+/// measurements as lines of JSON; its parent process measures the broker's process meanwhile.
 @main
 enum PeerLoad {
     private static let usage = """
@@ -27,22 +27,22 @@ enum PeerLoad {
     }
 }
 
-/// Why it came to nothing.
+/// The reason for which a run failed.
 struct Complaint: Error, CustomStringConvertible {
     let text: String
     var description: String { text }
 }
 
-/// What is to be done.
+/// The parsed arguments.
 struct Order {
     enum Broker: String { case mqtt, nchan, https }
 
     enum Pace {
         /// Nothing is published.
         case idle
-        /// The next one leaves when fewer than this are sent and not yet acknowledged and arrived.
+        /// The next message is sent when fewer than this many are sent but not both acknowledged and received.
         case inFlight(Int)
-        /// So many a second, whatever becomes of those before.
+        /// This many messages per second, sent on schedule.
         case rate(Int)
     }
 
@@ -53,7 +53,7 @@ struct Order {
     let pace: Pace
     let seconds: Int
 
-    /// Understands the command line.
+    /// Parses the command line.
     init?(_ words: ArraySlice<String>) {
         let words = Array(words)
         guard words.count == 7, let broker = Broker(rawValue: words[0]),
@@ -70,7 +70,7 @@ struct Order {
         (self.subscribers, self.seconds) = (subscribers, seconds)
     }
 
-    /// What is offered in TLS.
+    /// The protocols that TLS offers.
     var protocols: [String] {
         switch broker {
         case .mqtt: ["mqtt"]

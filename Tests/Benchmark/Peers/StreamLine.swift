@@ -2,14 +2,14 @@ import PostriderEndpoints
 import PostriderHTTP2
 import PostriderTransport
 
-/// One connection of HTTP/2.
+/// One HTTP/2 connection.
 class StreamLine: EndpointOwner {
     unowned let crowd: Crowd
     private(set) lazy var endpoint = HTTP2Handler(role: .client, settings: SessionSettings(), owner: self)
 
     init(of crowd: Crowd) { self.crowd = crowd }
 
-    /// Asks for something.
+    /// Makes a GET request.
     final func get(_ path: String, accept: String) {
         request(
             [
@@ -42,7 +42,7 @@ class StreamLine: EndpointOwner {
     final func disconnected(_ reason: CloseReason) { crowd.connectionEnded(reason) }
 }
 
-/// Somebody who asks once and stays.
+/// A client that makes one request and stays connected.
 final class StreamCaller: StreamLine {
     override func opened() { get("/", accept: "*/*") }
 
@@ -51,10 +51,10 @@ final class StreamCaller: StreamLine {
     }
 }
 
-/// A subscriber: one stream that stays open, on which messages come as server-sent events (the HTML standard, 9.2).
+/// A subscriber: one open stream with messages as server-sent events (the HTML standard, 9.2).
 final class StreamReader: StreamLine {
     private let number: Int
-    /// The beginning of an event whose end is still to come.
+    /// The beginning of an incomplete event.
     private var rest: [UInt8] = []
 
     init(_ number: Int, of crowd: Crowd) {
@@ -78,7 +78,7 @@ final class StreamReader: StreamLine {
         swap(&held, &rest)
         held.append(copying: bytes)
         var start = 0
-        // A line ends with a line feed; the one with a message begins with its name.
+        // A line ends with a line feed; a line with a message begins with its name.
         for place in held.indices where held[place] == UInt8(ascii: "\n") {
             let line = held.span.extracting(start..<place)
             if line.count > 6, line.extracting(first: 6).matches("data: ") {
@@ -119,7 +119,7 @@ final class StreamWriter: StreamLine, Publisher {
     }
 
     override func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
-        // 201: a subscriber was there; 202: none was.
+        // 201: there was a subscriber; 202: there was none.
         guard block.text(of: ":status") == "201" else {
             fail("a message was refused: \(block.text(of: ":status") ?? "")")
             return

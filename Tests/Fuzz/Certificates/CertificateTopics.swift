@@ -2,7 +2,7 @@ import PostriderCrypto
 
 @testable import PostriderRelay
 
-/// The list of topics in an extension of a provider's certificate, which is DER that we read ourselves.
+/// The list of topics in an extension of a provider's certificate, in DER, which our own code reads.
 enum CertificateTopics {
     static func run(_ input: [UInt8]) throws(Contradiction) {
         guard let topics = PushExtensions.topics(inDER: input) else { return }

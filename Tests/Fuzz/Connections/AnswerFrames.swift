@@ -1,17 +1,17 @@
-/// The frames that a relay sends to a provider, held to the shapes that clients rely on (the contract's section 1.5):
-/// SETTINGS first, each stream answered once, and no empty DATA.
+/// Checks that a relay's frames to a provider have the form that clients rely on (section 1.5 of the contract):
+/// SETTINGS first, one answer per stream, and no empty DATA.
 struct AnswerFrames {
     private enum Answer {
         case headers
         case ended
     }
 
-    /// The first thing that is wrong.
+    /// The first violation.
     private(set) var broken: String?
     private var answers: [UInt32: Answer] = [:]
     private var hasBegun = false
 
-    /// Takes whole frames off the front.
+    /// Removes complete frames from the front and checks them.
     mutating func read(_ bytes: inout [UInt8]) {
         var rest = bytes[...]
         while rest.count >= 9 {
@@ -24,12 +24,12 @@ struct AnswerFrames {
                 broken = broken ?? "\(sentence) (stream \(stream))"
             }
         }
-        // Whoever flushes says whole frames.
+        // Each flush must consist of complete frames.
         if !rest.isEmpty { broken = broken ?? "a frame is sent in part" }
         bytes.removeAll(keepingCapacity: true)
     }
 
-    /// What is wrong with a frame (RFC 9113, section 6).
+    /// Returns the violation of a frame (RFC 9113, section 6); nil if there is none.
     private mutating func judge(kind: UInt8, flags: UInt8, stream: UInt32, length: Int) -> String? {
         defer { hasBegun = true }
         let ends = flags & 1 != 0

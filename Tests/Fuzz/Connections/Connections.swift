@@ -2,11 +2,11 @@ import PostriderNotifications
 
 @testable import PostriderRelay
 
-/// A provider's connection, fed raw bytes behind TLS: frames, HPACK, and a shard that answers.
+/// A provider's connection after the TLS handshake, fed with raw bytes: frames, HPACK, and a shard that answers.
 ///
-/// The first byte says how: its low six bits are the number of bytes of each piece, 0 for all at once; 0x40 is the
-/// relay asked to stop when half has come, 0x80 leaves header blocks to nghttp2. Bytes that do not begin like the
-/// connection preface get it, with an empty SETTINGS, put before them.
+/// The first byte is a mode. Its low six bits are the size of each piece of input, with 0 for all at once. 0x40 makes
+/// the relay stop after half of the input, and 0x80 leaves header blocks to nghttp2. If the input does not begin like
+/// the connection preface, the preface and an empty SETTINGS are put before it.
 enum Connections {
     static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
     private static let emptySettings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]

@@ -5,7 +5,7 @@ import PostriderTransport
 
 @testable import PostriderRelay
 
-/// One provider's connection to a shard of its own, without socket, thread, disk or time; the ledger commits at once.
+/// One provider's connection to its own shard, without socket, thread, disk or time; the ledger commits at once.
 final class FuzzedDoor: ConnectionOutput {
     let peer = Peer(address: "fuzzed")
     let isBlocked = false
@@ -46,7 +46,7 @@ final class FuzzedDoor: ConnectionOutput {
         endTurn()
     }
 
-    /// The device and its app.
+    /// Creates the device and its app.
     private func settle() {
         let record = DeviceRecord(
             identity: FuzzedProvider.device, secretDigest: [UInt8](repeating: 7, count: 32), name: "phone",
@@ -67,13 +67,13 @@ final class FuzzedDoor: ConnectionOutput {
         endTurn()
     }
 
-    /// The peer closes.
+    /// Ends the connection as the peer.
     func hangUp() {
         if departure == nil, !hasEnded { endpoint?.inputEnded() }
         endTurn()
     }
 
-    /// The relay begins to stop.
+    /// Begins to stop the relay.
     func drain() {
         guard !shard.context.isDraining else { return }
         var letters = [ShardMessage.lifecycle(.drain)]
@@ -96,7 +96,7 @@ final class FuzzedDoor: ConnectionOutput {
         isAborted = true
     }
 
-    /// The end of a turn of the loop.
+    /// Ends a turn of the loop.
     private func endTurn() {
         repeat {
             shard.turnEnded()
@@ -119,17 +119,17 @@ final class FuzzedDoor: ConnectionOutput {
 
     // MARK: What must hold
 
-    /// What one connection may hold and cause.
+    /// Checks the limits on the memory and the output of a connection.
     func check(received count: Int) throws(Contradiction) {
         if let broken = answers.broken { throw Contradiction(broken) }
         let streams = endpoint?.streams.streamCount ?? 0
         try hold(streams <= Int(Limits.providerStreams), "\(streams) streams are open")
         try hold(shard.home.tally.isBalanced, "the tally does not balance")
-        // Every frame costs its sender at least nine bytes; an error is the longest answer.
+        // Every frame has at least nine bytes; an error is the longest answer.
         try hold(sentBytes <= 2048 + count * 40, "\(count) bytes brought forth \(sentBytes)")
     }
 
-    /// What is left of the connection: nothing.
+    /// Checks that nothing is left of the connection.
     func checkAfterEnd(received count: Int) throws(Contradiction) {
         try check(received: count)
         try hold(hasEnded, "the connection is still open")
@@ -148,7 +148,7 @@ private final class FuzzedLedger {
         return true
     }
 
-    /// What it says to the shard when everything is committed.
+    /// Commits everything, and returns the messages to the shard.
     func commit() -> [ShardMessage] {
         defer { mail = [] }
         return mail.compactMap { letter in
@@ -163,7 +163,7 @@ private final class FuzzedLedger {
     }
 }
 
-/// Time does not pass.
+/// A clock that does not advance.
 private final class StoppedClock: Scheduler {
     private final class Timer: LoopTimer {
         private(set) var isArmed = false
@@ -178,7 +178,7 @@ private final class StoppedClock: Scheduler {
     func makeTimer(_ fire: @escaping () -> Void) -> any LoopTimer { Timer() }
 }
 
-/// The same numbers in every run.
+/// Returns the same numbers in every run.
 private final class CountingBits: RandomSource {
     private var last: UInt64 = 0
 

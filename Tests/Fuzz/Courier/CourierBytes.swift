@@ -1,9 +1,10 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// The device protocol and the app socket: every message, the framing, the machines at both ends, gRPC's own headers.
+/// The device protocol and the app socket: every message, the framing, the state machines at both ends, gRPC's own
+/// headers.
 ///
-/// The first byte, a letter from `a` on, says which; the rest is for that one.
+/// The first byte, a letter from `a` on, chooses one of these; the rest is its input.
 enum CourierBytes {
     static func run(_ input: [UInt8]) throws(Contradiction) {
         guard let letter = input.first, letter >= UInt8(ascii: "a") else { return }
@@ -39,7 +40,7 @@ enum CourierBytes {
         }
     }
 
-    /// What decodes is written so that it decodes to the same.
+    /// Checks that a decoded message, encoded again, decodes to the same message.
     private static func message<Message: CourierMessage>(
         _ type: Message.Type, _ bytes: [UInt8]
     ) throws(Contradiction) {
@@ -58,7 +59,7 @@ enum CourierBytes {
         try hold(rewritten == written, "\(type) is written in two ways")
     }
 
-    /// Pieces of any size are the same messages, or the same error after the same messages.
+    /// Checks that pieces of any size give the same messages, or the same error after the same messages.
     private static func framing(_ bytes: [UInt8]) throws(Contradiction) {
         let size = Int(bytes.first ?? 0) % 16 + 1
         let whole = cut(bytes, pieces: max(bytes.count, 1))
@@ -91,7 +92,8 @@ enum CourierBytes {
         return result
     }
 
-    /// A device talks to a relay, which delivers whenever there is room. Both count what is under way.
+    /// Runs a relay's link with the input as the device; the relay delivers whenever there is room. Both ends must
+    /// agree on the deliveries under way.
     private static func relayLink(_ bytes: [UInt8]) throws(Contradiction) {
         let window = Int(bytes.first ?? 0) % DeliveryWindow.largest + 1
         var framing = MessageFraming(maxMessageBytes: Limits.deviceMessageBytes)
@@ -131,7 +133,8 @@ enum CourierBytes {
         }
     }
 
-    /// A relay talks to a device, which acknowledges every other delivery at once and the others later.
+    /// Runs a device's link with the input as the relay. The device acknowledges every other delivery at once, and
+    /// the others later.
     private static func deviceLink(_ bytes: [UInt8]) throws(Contradiction) {
         var framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
         let hello = Hello(
@@ -169,7 +172,7 @@ enum CourierBytes {
         if let fault { throw Contradiction(fault) }
     }
 
-    /// Header values of gRPC.
+    /// Decodes values of gRPC's headers.
     private static func fieldValues(_ bytes: [UInt8]) throws(Contradiction) {
         let text = GRPCMessage.decode(bytes.span)
         let header = GRPCMessage.encode(text)

@@ -1,7 +1,7 @@
 import CFuzzer
 import Glibc
 
-/// libFuzzer around the target that `POSTRIDER_FUZZ_TARGET` names; `run.sh` starts it.
+/// Runs libFuzzer on the target in `POSTRIDER_FUZZ_TARGET`; `run.sh` starts it.
 @main
 struct Driver {
     static let target: FuzzTarget = {
@@ -26,7 +26,7 @@ struct Driver {
     }
 }
 
-/// One input. libFuzzer's own `main`, which is linked and never called, wants it under this name.
+/// Runs one input. libFuzzer's own `main`, which is linked and never called, needs a function of this name.
 @c(LLVMFuzzerTestOneInput)
 func feed(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     do throws(Contradiction) {

@@ -2,15 +2,15 @@ import Foundation
 import PostriderJSON
 import PostriderNotifications
 
-/// JSON documents, judged by us and by Foundation. Where the two differ, it must be for one of the reasons below.
+/// JSON documents, judged by our code and by Foundation. Each difference must have one of these reasons.
 ///
-/// Foundation refuses lone surrogates in escapes and numbers beyond a Double, which RFC 8259 allows. It takes a comma
-/// before a closing bracket, a byte order mark, other encodings than UTF-8, and nesting that is deeper than ours.
+/// Foundation refuses escaped lone surrogates and numbers beyond a Double, which RFC 8259 allows. It accepts a comma
+/// before a closing bracket, a byte order mark, other encodings than UTF-8, and deeper nesting than ours.
 enum JSONDocuments {
     static func run(_ input: [UInt8]) throws(Contradiction) {
         let ours = JSONSyntax.isObject(input.span)
         try read(input, ours)
-        // Foundation takes these for other encodings.
+        // Foundation takes these bytes for another encoding.
         guard !input.prefix(4).contains(0), !input.starts(with: [0xFE, 0xFF]),
             !input.starts(with: [0xFF, 0xFE])
         else {
@@ -30,7 +30,8 @@ enum JSONDocuments {
         }
     }
 
-    /// What the syntax accepts is read, and nothing else; what is written of it is read as the same value.
+    /// Checks that a document can be read if and only if its syntax is accepted, and that its value, written again,
+    /// is read as the same value.
     private static func read(_ input: [UInt8], _ isAccepted: Bool) throws(Contradiction) {
         guard let members = JSONValue.members(ofObject: input.span) else {
             return try hold(!isAccepted, "what the syntax accepts cannot be read")
@@ -41,10 +42,10 @@ enum JSONDocuments {
             JSONValue.members(ofObject: written.span) == members, "what is written is read as another value")
     }
 
-    /// Whether a document that is good syntax escapes half of a pair of surrogates.
+    /// Whether a syntactically valid document has an escaped lone surrogate.
     private static func hasLoneSurrogate(_ document: [UInt8]) -> Bool {
         var index = 0
-        /// Where the escape must begin that completes a pair.
+        /// The place where the escape must begin that completes a pair.
         var due: Int?
         while index < document.count {
             guard document[index] == UInt8(ascii: "\\") else {
@@ -62,7 +63,8 @@ enum JSONDocuments {
         return due != nil
     }
 
-    /// Foundation takes as an object what we refuse. Without commas before brackets, we must take it as well.
+    /// Checks a document that Foundation accepts as an object and we refuse. Without commas before brackets, we must
+    /// accept it as well.
     private static func excuse(_ input: [UInt8], _ ours: Bool) throws(Contradiction) {
         try hold(!ours, "what we take is no object to Foundation")
         let (plain, depth) = withoutLooseCommas(
@@ -71,13 +73,12 @@ enum JSONDocuments {
         try hold(JSONSyntax.isObject(plain.span), "what Foundation takes we refuse")
     }
 
-    /// The document without the commas that have nothing but white space between them and a closing bracket, and its
-    /// depth.
+    /// Returns the document without the commas that only white space separates from a closing bracket, and its depth.
     private static func withoutLooseCommas(_ document: ArraySlice<UInt8>) -> ([UInt8], depth: Int) {
         var result: [UInt8] = []
         var (depth, deepest) = (0, 0)
         var (isInString, isEscaped) = (false, false)
-        /// Where in the result a comma stands that may turn out to be loose.
+        /// The place in the result of a comma that may be followed by a closing bracket.
         var comma: Int?
         for byte in document {
             if isInString {

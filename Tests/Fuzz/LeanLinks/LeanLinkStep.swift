@@ -1,19 +1,19 @@
 import PostriderHTTP2
 
-/// One step of a peer, or of the owner, of a link: four bytes of a fuzzer's input. Header blocks are always good ones:
-/// a lean session does not decode them.
+/// One step of a link's peer or owner: four bytes of a fuzzer's input. Header blocks are always valid, because a lean
+/// session does not decode them.
 struct LeanLinkStep: CustomStringConvertible {
     enum Deed {
-        /// Frames arrive, or, where they wait, do so with the next ones.
+        /// Frames arrive, at once or together with the frames of the next step.
         case frames([UInt8], waits: Bool)
-        /// The owner of the session does something.
+        /// The owner of the session acts.
         case verb((LeanLinkEnd) -> Void)
     }
 
     private let kind: UInt8
     private let (first, second, third): (UInt8, UInt8, UInt8)
 
-    /// A complete POST: HPACK's static entries, and `:authority: x` as a literal.
+    /// A complete POST: entries of HPACK's static table, and `:authority: x` as a literal.
     static let request: [UInt8] = [0x83, 0x84, 0x87, 0x01, 0x01, 0x78]
     /// Increments of windows, values of settings, error codes.
     private static let words: [UInt32] = [
@@ -30,7 +30,7 @@ struct LeanLinkStep: CustomStringConvertible {
     /// Whether the owner acts.
     var isVerb: Bool { if case .verb = deed { true } else { false } }
 
-    /// A frame's bytes.
+    /// Makes the bytes of a frame.
     static func frame(
         _ kind: UInt8, flags: UInt8 = 0, stream: UInt32 = 0, payload: [UInt8] = [], claims count: Int? = nil
     ) -> [UInt8] {
@@ -39,7 +39,7 @@ struct LeanLinkStep: CustomStringConvertible {
         return head + word(stream) + payload
     }
 
-    /// An entry of SETTINGS.
+    /// Makes an entry of SETTINGS.
     static func setting(_ identifier: UInt16, _ value: UInt32) -> [UInt8] {
         [UInt8(identifier >> 8), UInt8(identifier & 255)] + word(value)
     }
@@ -70,15 +70,15 @@ struct LeanLinkStep: CustomStringConvertible {
         }
     }
 
-    /// 0 to 16,384, small numbers more often.
+    /// A length from 0 to 16,384; small numbers are more frequent.
     private var length: Int { first < 192 ? Int(first) : (Int(first) - 191) * 256 }
     private var value: UInt32 { first < 240 ? Self.words[Int(first) % Self.words.count] : UInt32(first) * 40 }
-    /// Mostly the link's.
+    /// The number of a stream, usually the link's.
     private var stream: UInt32 { second < 176 ? 1 : [0, 2, 3, 5, 7, 9, 11, 1001][Int(second) % 8] }
 
     private func rarely(_ value: UInt32) -> UInt32 { third > 250 ? value : 0 }
 
-    /// Now and then a byte is missing.
+    /// Returns the payload, sometimes without its last byte.
     private func short(_ payload: [UInt8]) -> [UInt8] { third == 249 ? Array(payload.dropLast()) : payload }
 
     private var data: [UInt8] {
@@ -89,8 +89,8 @@ struct LeanLinkStep: CustomStringConvertible {
             return Self.frame(0, flags: flags, stream: stream, payload: body)
         }
         flags |= 8
-        // Padding that is longer than the frame is a violation. The library gives windows back for padding before it
-        // looks at the content: frames here are smaller than any window.
+        // Padding that is longer than the frame is a violation. nghttp2 returns the window for padding before it
+        // looks at the content; the frames here are smaller than any window.
         let content = body.prefix(300)
         return Self.frame(0, flags: flags, stream: stream, payload: [second] + content)
     }
@@ -99,7 +99,7 @@ struct LeanLinkStep: CustomStringConvertible {
         if third == 248 { return Self.frame(4, flags: 1, payload: short([])) }
         var entries: [UInt8] = []
         for index in 0..<Int(third) % 4 {
-            // The one that must not change after the first frame (9) is left out: the library minds.
+            // The setting that must not change after the first frame (9) is left out, because nghttp2 checks that.
             let identifier = (Int(second) + index * 3) % 9
             entries += Self.setting(
                 UInt16(identifier), Self.words[(Int(first) + index * 5) % Self.words.count])
@@ -109,7 +109,7 @@ struct LeanLinkStep: CustomStringConvertible {
 
     private var headers: [UInt8] {
         let isOwn = stream == 1
-        // The table that the session has said to be empty is acknowledged to be (RFC 7541, section 4.2).
+        // The session has announced an empty table, and the block confirms that (RFC 7541, section 4.2).
         let block = [0x20] + (isOwn ? [] : Self.request)
         var flags: UInt8 = third & 1
         var before: [UInt8] = []
@@ -132,7 +132,7 @@ struct LeanLinkStep: CustomStringConvertible {
             + Self.frame(9, flags: 4, stream: next, payload: Array(block[half...]))
     }
 
-    /// What should not come at all.
+    /// Frames that no peer should send.
     private var odd: [UInt8] {
         switch first % 5 {
         case 0: Self.frame(5, flags: 4, stream: stream, payload: [0, 0, 0, 2] + Self.request)
@@ -145,7 +145,7 @@ struct LeanLinkStep: CustomStringConvertible {
     private func verb(_ end: LeanLinkEnd) {
         let bytes = (0..<length * 4).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ Int(third)) }
         switch kind & 0x1F {
-        // What is said after the end is a bug of the owner's.
+        // It would be the owner's mistake to send after the end.
         case 23...26 where !end.hasFinished: end.session.send(1, bytes.span)
         case 27 where !end.hasFinished: end.session.send(1, shared: bytes)
         case 28: end.session.ping()

@@ -1,9 +1,9 @@
 import PostriderHTTP2
 
-/// A peer's frames, given to a lean session and to one that keeps the library: both have to say and to report the same.
+/// Gives a peer's frames to a lean session and to one that uses nghttp2: both must send and report the same.
 ///
-/// The input is a list of steps of four bytes, of which the first says what happens (``LeanLinkStep``). The first byte
-/// of all is the mode: its low six bits are the number of bytes of each piece in which frames arrive, 0 for whole ones;
+/// The input is a list of steps of four bytes, whose first byte is the kind (``LeanLinkStep``). The first byte of the
+/// input is the mode: its low six bits are the size of the pieces in which frames arrive, with 0 for complete frames;
 /// 0x40 makes the windows of both ends small.
 enum LeanLinks {
     static func run(_ input: [UInt8]) throws(Contradiction) {
@@ -15,7 +15,7 @@ enum LeanLinks {
         let size = Int(mode & 0x3F)
         var held: [[UInt8]] = []
         var steps: [LeanLinkStep] = []
-        // Whether everything has come in whole frames, one at a time.
+        // Whether everything has arrived in complete frames, one at a time.
         var isSingle = size == 0
         for start in stride(from: 1, to: input.count - 3, by: 4) {
             let step = LeanLinkStep(input[start], input[start + 1], input[start + 2], input[start + 3])
@@ -35,7 +35,7 @@ enum LeanLinks {
         }
     }
 
-    /// Compares what both have said and reported since the last time. False: the connection is over.
+    /// Compares what both have sent and reported since the last comparison. Returns false if the connection is over.
     private static func agree(
         _ plain: LeanLinkEnd, _ lean: LeanLinkEnd, _ steps: [LeanLinkStep], isSingle: Bool
     ) throws(Contradiction) -> Bool {
@@ -43,10 +43,10 @@ enum LeanLinks {
         lean.drain()
         let end = plain.goaway
         if isElsewhere(lean, plain) { return false }
-        // Of several violations at once each may be the one that is told, and one frame may be several. What each is
-        // told as where it is alone stands in LeanViolationTests.
+        // After several violations at once, either may be reported, and one frame may contain several.
+        // LeanViolationTests checks the report of each one alone.
         if end != nil, lean.goaway != nil { return false }
-        // Whatever comes after the end is not looked at.
+        // Nothing is compared after the end.
         guard !plain.session.isFinished || end != nil else {
             try hold(lean.session.isFinished, "\(steps): only one is finished")
             return false
@@ -56,7 +56,7 @@ enum LeanLinks {
             "\(steps): GOAWAY \(lean.goaway ?? []) instead of \(end ?? []), \(plain.events)")
         try hold(lean.events == plain.events, "\(steps): \(lean.events) instead of \(plain.events)")
         guard end == nil else { return false }
-        // The library forgets what it has to say of a closed stream, and gives windows back when it comes to it.
+        // nghttp2 discards pending frames of a closed stream, and returns windows at a later time.
         let comparesWindows = isSingle && plain.session.streamCount > 0
         for kind in 0...9 as ClosedRange<UInt8> where kind != 8 || comparesWindows {
             let (ours, theirs) = (lean.said(kind), plain.said(kind))
@@ -68,36 +68,37 @@ enum LeanLinks {
         return true
     }
 
-    /// Whether the two have come to where they may differ.
+    /// Whether the two have reached a point at which they may differ.
     private static func isElsewhere(_ lean: LeanLinkEnd, _ plain: LeanLinkEnd) -> Bool {
-        // The library ignores what comes on a stream that both ends have ended; RFC 9113, section 5.1, does not.
+        // nghttp2 ignores frames on a stream that both ends have closed; RFC 9113, section 5.1, does not.
         if plain.hasClosed { return lean.hasClosed || lean.goaway != nil }
-        // It keeps the end of a body, which needs no window, until there is one.
+        // nghttp2 keeps the end of a body, which needs no window, until there is a window.
         if lean.hasSaidEnd, !plain.hasSaidEnd { return plain.goaway == nil || lean.goaway != nil }
-        // Until its refusal of a stream has left, it reads what comes on it; a lean session knows at once.
+        // nghttp2 reads frames on a refused stream until its refusal is sent; a lean session ignores them at once.
         if plain.hasRefused, [plain.goaway, lean.goaway].contains([0, 0, 0, 5]) { return true }
         if plain.isRefusing, lean.goaway == nil, plain.goaway == [0, 0, 0, 1] { return true }
-        // It takes each piece of a CONTINUATION's head for a further frame, of which there may be few.
+        // nghttp2 counts each piece of a CONTINUATION's head as another frame, of which it permits few.
         if plain.goaway == [0, 0, 0, 11] { return true }
-        // It holds windows to pieces of frames and to what has left, a lean session to frames and to what is about to
-        // leave; and it resets the one stream, where a lean session ends the connection (section 5.4 lets both do so).
+        // nghttp2 compares windows with pieces of frames and with what it has sent, a lean session with frames and
+        // with what it is about to send. And nghttp2 resets the stream where a lean session ends the connection
+        // (section 5.4 allows both).
         let (overflow, malformed) = ([0, 0, 0, 3] as [UInt8], [0, 0, 0, 1] as [UInt8])
         if [lean.goaway, plain.goaway, plain.reset(of: 1)].contains(overflow) { return true }
         return lean.goaway == malformed && plain.reset(of: 1) == malformed
     }
 }
 
-/// One session with one stream on which both ends go on speaking.
+/// One session with one stream on which both ends continue to send.
 final class LeanLinkEnd: SessionHandler {
     private(set) lazy var session = HTTP2Connection(role: .server, settings: settings, handler: self)
     private let settings: SessionSettings
-    /// Whether the owner has said everything on the stream.
+    /// Whether the owner has sent everything on the stream.
     private(set) var hasFinished = false
     private(set) var events: [String] = []
     private var output: [UInt8] = []
     private var frames: [(kind: UInt8, flags: UInt8, stream: [UInt8], payload: [UInt8])] = []
     private var bodyBytes: [UInt8] = []
-    /// The error code of the last GOAWAY. The streams that it names differ: a lean session has seen one only.
+    /// The error code of the last GOAWAY. The streams in it differ, because a lean session has seen only one.
     private(set) var goaway: [UInt8]?
 
     init(isLean: Bool, isNarrow: Bool) {
@@ -116,7 +117,7 @@ final class LeanLinkEnd: SessionHandler {
         forget()
     }
 
-    /// Takes what arrives, in pieces.
+    /// Gives the session these bytes, in pieces.
     func receive(_ bytes: [UInt8], piece: Int) {
         for start in stride(from: 0, to: bytes.count, by: max(1, piece)) {
             let end = min(start + min(piece, bytes.count), bytes.count)
@@ -124,22 +125,22 @@ final class LeanLinkEnd: SessionHandler {
         }
     }
 
-    /// Whether both ends have ended the stream.
+    /// Whether both ends have closed the stream.
     private(set) var hasClosed = false
-    /// Whether the end of the body has left.
+    /// Whether the end of the body was sent.
     private(set) var hasSaidEnd = false
     /// Whether a stream was refused.
     private(set) var hasRefused = false
-    /// Whether one was, since both were compared last.
+    /// Whether a stream was refused since the last comparison.
     private(set) var isRefusing = false
 
-    /// Says that nothing follows.
+    /// Ends the session's side of the stream.
     func finish(trailers: HeaderBlock?) {
         hasFinished = true
         session.finish(1, trailers: trailers)
     }
 
-    /// Sends everything that may be sent.
+    /// Sends everything that can be sent now.
     func drain() {
         while session.wantsToSend {
             let before = output.count
@@ -159,23 +160,23 @@ final class LeanLinkEnd: SessionHandler {
         output = []
     }
 
-    /// What frames of a kind have said, however it was cut into frames.
+    /// Returns the contents of the sent frames of a kind, independent of their division into frames.
     func said(_ kind: UInt8) -> [[UInt8]] {
         let those = frames.filter { $0.kind == kind }
         switch kind {
         case 0: return [those.flatMap(\.payload), those.filter { $0.flags & 1 != 0 }.flatMap(\.stream)]
-        // The library compresses trailers where it can.
+        // nghttp2 compresses trailers where it can.
         case 1: return those.map { [$0.flags] + $0.stream }
         default: return those.map { [$0.flags] + $0.stream + $0.payload }
         }
     }
 
-    /// The error code with which a stream was reset.
+    /// Returns the error code with which a stream was reset.
     func reset(of stream: UInt8) -> [UInt8]? {
         frames.last { $0.kind == 3 && $0.stream == [0, 0, 0, stream] }?.payload
     }
 
-    /// Forgets what was said and reported.
+    /// Forgets what was sent and reported so far.
     func forget() {
         frames = []
         events = []
@@ -186,7 +187,7 @@ final class LeanLinkEnd: SessionHandler {
 
     func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard kind == .head else { return }
-        // What a lean session does by itself.
+        // A lean session does this by itself.
         if stream == 1 {
             session.openResponse(stream, [":status": "200"])
         } else {

@@ -7,9 +7,9 @@ import PostriderNotifications
 
 /// Provider tokens, from the `authorization` header down to JSON, base64 and signatures.
 ///
-/// The first byte says what the rest is: `a` the whole header; `s` two lines, the parts of a token, which get a good
-/// signature; `d` a signature of something that is known; `b` a signature as base64 text, in a token that is otherwise
-/// good.
+/// The first byte tells what the rest is: `a`, the whole header; `s`, two lines with the parts of a token, which get
+/// a valid signature; `d`, a DER signature of a known message; `b`, a signature as base64 text, in an otherwise valid
+/// token.
 enum ProviderTokenTexts {
     private static let message = Array("what is signed".utf8)
 
@@ -26,7 +26,7 @@ enum ProviderTokenTexts {
         }
     }
 
-    /// What the relay says to this header, the first time and when it remembers it.
+    /// Returns the relay's decision on this header. It must be the same when the relay has the token in its cache.
     private static func verdict(_ authorization: [UInt8]) throws(Contradiction) -> Rejection? {
         let tokens = ProviderTokens()
         var credentials = ProviderCredentials()
@@ -52,7 +52,7 @@ enum ProviderTokenTexts {
         }
     }
 
-    /// Header and claims of a token that the team's key has signed.
+    /// Checks the header and claims of a token that the team's key has signed.
     private static func parts(_ input: [UInt8]) throws(Contradiction) {
         let end = input.firstIndex(of: UInt8(ascii: "\n")) ?? input.endIndex
         let (header, claims) = (Array(input[..<end]), Array(input[end...].dropFirst()))
@@ -60,11 +60,11 @@ enum ProviderTokenTexts {
         guard try verdict(Array("bearer ".utf8) + token) == nil else { return }
         try hold(text("kid", in: header) == FuzzedProvider.keyIdentifier, "the key is another one")
         try hold(text("iss", in: claims) == FuzzedProvider.team, "the team is another one")
-        // The same token is as good with a signature in DER, which OpenSSL makes shorter than 64 bytes at times.
+        // The token is also valid with a signature in DER, which is sometimes shorter than 64 bytes.
         try hold(token.count <= Limits.providerTokenBytes, "the token is too long")
     }
 
-    /// What a member of an object says.
+    /// Returns the text of a member of an object.
     private static func text(_ name: String, in object: [UInt8]) -> String? {
         JSONValue.members(ofObject: object.span)?[name]?.string
     }

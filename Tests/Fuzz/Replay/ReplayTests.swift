@@ -2,7 +2,8 @@ import Foundation
 import PostriderSeededRandom
 import Testing
 
-/// Every file of a corpus through its target. The fuzzer itself is `make fuzz`, and for a few seconds `make test`.
+/// Runs every file of a corpus through its target. `make fuzz` runs the fuzzer itself, and `make test` does so for
+/// some seconds.
 @Suite("Bytes from strangers")
 struct ReplayTests {
     private static let corpora = URL(filePath: #filePath)
@@ -23,7 +24,7 @@ struct ReplayTests {
             #expect(bytes.count <= target.longestInput, "\(file.lastPathComponent) is cut off by the fuzzer")
             do throws(Contradiction) {
                 try target.run(bytes)
-                // The same without protocol code of our own (`Connections`).
+                // The same without our own protocol code (`Connections`).
                 if target.name == "connections", let mode = bytes.first {
                     try target.run([mode ^ 0x80] + bytes.dropFirst())
                 }
@@ -54,7 +55,7 @@ struct ReplayTests {
         var chance = SplitMix64(seed: seed)
         let bytes = (0...400).map { _ in UInt8.random(in: .min ... .max, using: &chance) }
         do throws(Contradiction) {
-            // Half of them arrive in whole frames.
+            // Half of the inputs arrive in complete frames.
             try LeanLinks.run([seed % 2 == 0 ? bytes[0] & 0x40 : bytes[0]] + bytes.dropFirst())
         } catch {
             Issue.record("seed \(seed): \(error)")

@@ -4,13 +4,13 @@ import PostriderNotifications
 
 @testable import PostriderRelay
 
-/// Whole requests of a provider, about devices and about channels: header fields and body, up to the verdict of
-/// admission. The path decides which admission it is.
+/// Complete requests of a provider, about devices and about channels: header fields and body, up to the result of the
+/// admission. The path chooses the admission.
 ///
-/// An input is text: a line `name: value` for each field, an empty line, the body. A value that ends with `@` gets, in
-/// its place, what is good there: the provider token in `authorization`, the device token in `:path`.
+/// An input is text: a line `name: value` for each field, an empty line, the body. If a value ends with `@`, a valid
+/// value replaces that: the provider token in `authorization`, the device token in `:path`.
 enum Requests {
-    /// The field names that mean something; every other one is a stranger.
+    /// The names of fields with a meaning; every other one is unknown.
     private static let names: [(text: [UInt8], name: StaticString)] = [
         (Array(":method".utf8), ":method"), (Array(":path".utf8), ":path"),
         (Array("authorization".utf8), "authorization"), (Array("apns-id".utf8), "apns-id"),
@@ -21,14 +21,14 @@ enum Requests {
         (Array("apns-request-id".utf8), "apns-request-id"),
     ]
 
-    /// What became of a request.
+    /// The result of a request.
     private enum Outcome: Equatable {
         case admitted([String], payload: [UInt8])
         case ordered([String], payload: [UInt8])
         case rejected(Rejection)
     }
 
-    /// Where all requests of one input come to.
+    /// The place where all requests of one input arrive.
     private struct Door {
         let tokens = ProviderTokens()
         let seal = FuzzedProvider.makeSeal()
@@ -40,7 +40,7 @@ enum Requests {
         let request = PushRequest()
         let door = Door()
         let outcome = try admit(block, body, step: max(body.count, 1), request, door)
-        // The pooled request has seen another push before, and gets the body in pieces.
+        // The pooled request was used for another push before, and gets the body in pieces.
         let pooled = PushRequest()
         _ = try admit(block, Array("{\"a\":".utf8), step: 2, pooled, door)
         let again = try admit(block, body, step: 7, pooled, door)
@@ -95,7 +95,7 @@ enum Requests {
             ], payload: notification.payload)
     }
 
-    /// What is true of everything that is taken on.
+    /// Checks every accepted push.
     private static func check(
         _ notification: Notification, _ block: HeaderBlock, _ body: [UInt8]
     ) throws(Contradiction) {
@@ -124,7 +124,7 @@ enum Requests {
     ) throws(Contradiction) -> Outcome {
         let echo = ChannelEcho(request)
         let isBroadcast = block.text(of: ":path")?.hasPrefix("/4/") ?? false
-        // Of a path that comes twice, which HTTP/2 does not let through, the last one counts.
+        // If a path comes twice, which HTTP/2 does not permit, the last one counts.
         let isOne = request.hasDuplicates || (echo.identifier != nil) == isBroadcast
         try hold(isOne, "an answer has other names than its family")
         let admission = ChannelRequestValidator(
@@ -169,14 +169,14 @@ enum Requests {
         }
     }
 
-    /// A name comes back as it was, but for the padding.
+    /// Checks that a channel's identity comes back unchanged, but for the padding.
     private static func check(_ channel: ChannelIdentity, _ block: HeaderBlock) throws(Contradiction) {
         let text = block.text(of: "apns-channel-id") ?? ""
         let padded = text.hasSuffix("==") ? text : text + "=="
         try hold("\(channel)" == padded, "\(text) is taken for \(channel)")
     }
 
-    /// What is true of every broadcast that is taken on.
+    /// Checks every accepted broadcast.
     private static func check(
         _ broadcast: Broadcast, _ block: HeaderBlock, _ body: [UInt8]
     ) throws(Contradiction) {

@@ -1,9 +1,9 @@
 @testable import PostriderTLS
 
-/// Records of TLS behind a handshake, good and bad, from a peer that has the keys, and bytes from whoever has not.
+/// TLS records after a handshake, valid or not, from a peer that has the keys, and bytes from a peer without them.
 ///
-/// The first byte chooses the suite. Then come steps, each a letter, a length and bytes: `r`, the inside of a record
-/// that the peer seals; `b`, bytes as they are; `s`, what the server says.
+/// The first byte chooses the suite. Then come steps, each with a letter, a length and bytes: `r`, the plaintext of a
+/// record that the peer seals; `b`, raw bytes; `s`, content that the server sends.
 enum RecordBytes {
     static func run(_ input: [UInt8]) throws(Contradiction) {
         guard let first = input.first else { return }
@@ -23,7 +23,7 @@ enum RecordBytes {
         }
     }
 
-    /// What a record must come to, by its inside alone.
+    /// The expected result of a record, which depends on its plaintext alone.
     private enum Meaning: Equatable {
         case content([UInt8])
         case nothing
@@ -32,7 +32,7 @@ enum RecordBytes {
         case violation
     }
 
-    /// - Parameter begun: the beginning of a KeyUpdate that came in the records before.
+    /// - Parameter begun: the beginning of a KeyUpdate from earlier records.
     private static func meaning(of inside: [UInt8], after begun: inout [UInt8]) -> Meaning {
         guard let last = inside.lastIndex(where: { $0 != 0 }) else { return .violation }
         let content = Array(inside[..<last])
@@ -54,7 +54,7 @@ enum RecordBytes {
         }
     }
 
-    /// Both ends.
+    /// Both ends of a stream.
     private struct Stage: ~Copyable {
         let suite: RecordSuite
         let ciphers: AEADContexts
@@ -62,14 +62,14 @@ enum RecordBytes {
         var sending: TrafficKey
         var receiving: TrafficKey
         var isOver = false
-        /// Whether the server owes a new key.
+        /// Whether the server must change its sending key.
         var owes = false
-        /// Records without content, one after the other.
+        /// The number of consecutive records without content.
         var idle = 0
         /// The beginning of a KeyUpdate.
         var begun: [UInt8] = []
 
-        /// Both ends with the same keys.
+        /// Makes both ends with the same keys.
         static func make(_ suite: RecordSuite) throws(Contradiction) -> Stage {
             let ciphers = AEADContexts()
             let sending = try key(3, suite, ciphers)
@@ -132,7 +132,7 @@ enum RecordBytes {
             owes = owes || wantsOurs
         }
 
-        /// Nobody without the keys says anything; what is incomplete is waited for.
+        /// Gives the server bytes of a peer without keys: they are refused, or are the beginning of a record.
         mutating func forge(_ bytes: [UInt8]) throws(Contradiction) {
             let isWhole = bytes.count >= 5 && bytes.count - 5 >= Int(bytes[3]) << 8 + Int(bytes[4])
             let result = take(bytes)
@@ -140,7 +140,8 @@ enum RecordBytes {
             isOver = result == .violation
         }
 
-        /// What comes of a record, as far as the layer tells: a new key is its own affair.
+        /// Gives the server a record, and returns the result; nil for a change of keys, which the layer does by
+        /// itself.
         private mutating func take(_ record: [UInt8]) -> Meaning? {
             var record = record
             do throws(RecordViolation) {
@@ -159,7 +160,7 @@ enum RecordBytes {
             }
         }
 
-        /// The peer reads what the server says, behind a new key where it has asked for one.
+        /// Sends content as the server. The peer reads it, after a change of keys if it has asked for one.
         mutating func say(_ content: [UInt8]) throws(Contradiction) {
             let count = try unsafe content.withUnsafeBufferPointer { content throws(Contradiction) in
                 try Self.withoutFailure { () throws(RecordViolation) in
@@ -179,7 +180,7 @@ enum RecordBytes {
             try hold(read == content + [23] && said.isEmpty, "what is said is not what is read")
         }
 
-        /// None of OpenSSL's calls fails here, whatever the bytes are.
+        /// Runs a closure in which no call of OpenSSL may fail, whatever the bytes are.
         private static func withoutFailure<Result>(
             _ body: () throws(RecordViolation) -> Result
         ) throws(Contradiction) -> Result {

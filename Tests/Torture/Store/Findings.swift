@@ -1,24 +1,24 @@
 import PostriderNotifications
 import PostriderStorage
 
-/// Holds a store to what its runs have told.
+/// Checks a store against the reports of its runs.
 struct Findings {
-    /// What was told of a step.
+    /// The reported outcome of a step.
     enum Outcome: String {
-        /// It was begun, and nothing more was heard.
+        /// The step was begun, and nothing more was reported.
         case tried
-        /// The store has failed it.
+        /// The store has reported a failure.
         case failed
-        /// The store has made it durable.
+        /// The store has made the step durable.
         case ok
     }
 
     private let script: Script
-    /// The outcome of each step that was begun, and the run that it belongs to.
+    /// The outcome of each step that was begun, and the number of its run.
     private var outcomes: [Int: (outcome: Outcome, run: Int)] = [:]
     private(set) var sentences: [String] = []
 
-    /// Reads the lines that runs have written: `run`, and `OUTCOME STEP`.
+    /// Reads the lines that runs have printed: `run`, and `OUTCOME STEP`.
     init(_ script: Script, told lines: [Substring]) {
         self.script = script
         var run = 0
@@ -32,7 +32,7 @@ struct Findings {
         }
     }
 
-    /// Looks for everything that is not as it was promised.
+    /// Adds a finding for every broken promise of the store.
     mutating func check(_ store: SQLiteStore) throws {
         var entries: [QueueRow: QueueEntry] = [:]
         let last = try store.scanQueue { entries[$0.row] = $0 }
@@ -97,7 +97,7 @@ struct Findings {
         }
     }
 
-    /// The rows that later steps have settled, or may have.
+    /// The rows that later steps have settled, or may have settled.
     private func settlements() -> [QueueRow: Outcome] {
         var rows: [QueueRow: Outcome] = [:]
         for (step, (outcome, _)) in outcomes {

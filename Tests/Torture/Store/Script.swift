@@ -1,8 +1,8 @@
 import PostriderNotifications
 import PostriderSeededRandom
 
-/// What a run does to the store, step by step. Every step follows from the seed and its number alone, whatever became
-/// of those before it.
+/// The steps of a run. Every step follows from the seed and its number alone, independent of the outcomes of earlier
+/// steps.
 struct Script {
     let seed: UInt64
 
@@ -12,11 +12,11 @@ struct Script {
         case apply(secret: [UInt8])
     }
 
-    /// Rows that a step may enqueue at most; each step has that many row numbers for itself.
+    /// The most rows that a step may enqueue; each step has this many row numbers of its own.
     static let rowsPerStep: Int64 = 8
 
     func step(_ number: Int) -> Step {
-        // A step begins where no other does, of this seed or of a neighbour.
+        // The random numbers of a step begin at another point than those of any other step or neighbouring seed.
         var beginnings = SplitMix64(seed: seed)
         var random = SplitMix64(seed: beginnings.next() &+ UInt64(number))
         if number % 5 == 0 {

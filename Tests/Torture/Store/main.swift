@@ -1,12 +1,12 @@
 import Foundation
 import PostriderNotifications
 
-// What it needs of the store is visible to tests only, and so in debug builds only.
+// The tool needs parts of the store that are visible to tests only, and so only in debug builds.
 #if DEBUG
 @testable import PostriderStorage
 
-// Works on a store as the ledger does, and tells after each step what became of it; `check` then holds a store to
-// what was told. The program in between is killed, and its disk fails (fault.c); torture.py runs all of it.
+// Calls a store as the ledger does, and prints the outcome of each step; `check` then compares a store with these
+// outcomes. In between, the program is killed and its disk fails (fault.c); torture.py runs all of it.
 //
 // usage: store-under-fire run DIRECTORY SEED FIRST LAST
 //        store-under-fire check DIRECTORY SEED TOLD
@@ -53,7 +53,7 @@ func check(_ file: String) throws -> Int32 {
     return findings.sentences.isEmpty ? 0 : 1
 }
 
-/// Opens a store, which brings it up to date, and tells what it holds of each thing.
+/// Opens a store, which migrates it, and prints its contents.
 func show() throws {
     let store = try SQLiteStore(directory: arguments[2], log: log, logPages: 12)
     let registry = try store.loadRegistry()
