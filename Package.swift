@@ -1,9 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Every Swift target is compiled with these. Warnings are errors, and a use of an unsafe construct that is
-/// not marked as such is a warning: "no pointers above the owners of the C modules" is checked by the
-/// compiler and by `TidyTests`.
+/// The settings of every Swift target. Warnings are errors, and an unsafe construct without a mark is a warning. In
+/// this way the compiler, together with `TidyTests`, checks that only the owners of C modules use pointers.
 let house: [SwiftSetting] = [
     .strictMemorySafety(),
     .treatAllWarnings(as: .error),
@@ -12,13 +11,13 @@ let house: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// A library of the house. The imports that the design allows are exactly the dependencies named here.
+/// A library of this package. The dependencies named here are exactly the imports that the design allows.
 func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: house)
 }
 
-/// A test target in the folder of its kind: Unit, Integration, Simulation, EndToEnd, Fuzz or Tidy. It may import what
-/// its dependencies depend on as well. Excluded is what is not Swift.
+/// A test target in the folder of its kind: Unit, Integration, Simulation, EndToEnd, Fuzz or Tidy. It may also import
+/// the dependencies of its dependencies. Files that are not Swift are excluded.
 func tests(
     _ name: String, _ path: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []
 ) -> Target {
@@ -26,10 +25,10 @@ func tests(
         name: name, dependencies: dependencies, path: "Tests/" + path, exclude: exclude, swiftSettings: house)
 }
 
-/// What the simulation drives.
+/// The dependencies of the simulation.
 let simulated: [Target.Dependency] = ["PostriderRelay", "PostriderStorage"]
 
-/// What is fed with bytes.
+/// The dependencies of the fuzz targets.
 let fuzzed: [Target.Dependency] = ["PostriderRelay"]
 
 let package = Package(
@@ -53,7 +52,7 @@ let package = Package(
         .systemLibrary(name: "CPostriderSystemd"),
         .systemLibrary(name: "CPostriderYAML"),
 
-        // 1 · C libraries made safe, the words, who may touch a file, and numbers that a seed repeats.
+        // 1 · Safe wrappers of C libraries, the shared types, the check of file access, and seeded random numbers.
         library("PostriderNotifications"),
         library("PostriderFileTrust", ["CPostriderFileAccess"]),
         library("PostriderCrypto", ["CPostriderCrypto", "PostriderFileTrust"]),
@@ -64,27 +63,27 @@ let package = Package(
         library("PostriderSeededRandom"),
         library("PostriderYAML", ["CPostriderYAML"]),
 
-        // 2 · Sockets, the device protocol, rows, when local notifications are due, the JSON of payloads.
+        // 2 · Sockets, the device protocol, storage, times of local notifications, the JSON of payloads.
         library("PostriderTransport", ["CPostriderLinux"]),
         library("PostriderCourier", ["PostriderNotifications"]),
         library("PostriderStorage", ["CPostriderSQLite", "PostriderNotifications"]),
         library("PostriderSchedules", ["PostriderNotifications"]),
         library("PostriderJSON", ["PostriderNotifications"]),
 
-        // What `postrider dev` is told to do to pushes, and what it has been sent.
+        // The rules of `postrider dev`, and its captured requests.
         library("PostriderCaptures", ["PostriderNotifications", "PostriderJSON"]),
         library("PostriderRules", ["PostriderNotifications", "PostriderJSON", "PostriderSeededRandom"]),
         library(
             "PostriderRuleFiles",
             ["PostriderNotifications", "PostriderHTTP2", "PostriderRules", "PostriderYAML"]),
 
-        // 3 · What else the operating system offers, on a loop; TLS for connections, an HTTP/2 session on a wire.
+        // 3 · Further services of the operating system, on a loop; TLS for connections; HTTP/2 on a connection.
         library("PostriderSystem", ["CPostriderSystem", "PostriderTransport"]),
         library("PostriderTLS", ["CPostriderSSL", "PostriderCrypto", "PostriderTransport"]),
         library("PostriderEndpoints", ["PostriderTransport", "PostriderHTTP2"]),
         library("PostriderHTTP1", ["CPostriderMicrohttpd", "PostriderTransport"]),
 
-        // 4 · The far ends of both sockets, and the library that an app links.
+        // 4 · The clients of both protocols, and the library for apps.
         library(
             "PostriderClients",
             [
@@ -101,7 +100,7 @@ let package = Package(
             ]
         ),
 
-        // 5 · The server, the device agent, fleets of providers and devices.
+        // 5 · The relay, the device agent, and the load generator.
         library(
             "PostriderLoad",
             [
@@ -128,7 +127,7 @@ let package = Package(
             ]
         ),
 
-        // 6 · The commands; the only place where everything meets.
+        // 6 · The commands, which alone import everything.
         .executableTarget(
             name: "postrider",
             dependencies: [
@@ -146,7 +145,7 @@ let package = Package(
             swiftSettings: house
         ),
 
-        // Nothing of the kernel: no socket, no file of their own, no process, no loop. `make test-unit` runs them.
+        // Tests without the kernel: no sockets, files of their own, processes or loops. `make test-unit` runs them.
         tests("AgentTests", "Unit/Agent", ["PostriderAgent", "PostriderSeededRandom"]),
         tests("CapturesTests", "Unit/Captures", ["PostriderCaptures"]),
         tests("ClientsTests", "Unit/Clients", ["PostriderClients"]),
@@ -170,7 +169,7 @@ let package = Package(
         tests("SeededRandomTests", "Unit/SeededRandom", ["PostriderSeededRandom"]),
         tests("TransportTests", "Unit/Transport", ["PostriderTransport", "PostriderSeededRandom"]),
         tests("YAMLTests", "Unit/YAML", ["PostriderYAML"]),
-        // Loops, sockets, processes and stores, in the process of the test: relays and agents among them.
+        // Tests with loops, sockets, processes and stores in the test process, relays and agents included.
         tests(
             "AgentIntegrationTests", "Integration/Agent",
             ["PostriderAgent", "PostriderKit", "PostriderRelay"]),
@@ -197,7 +196,7 @@ let package = Package(
         ),
         tests(
             "FuzzTests", "Fuzz", fuzzed, exclude: ["CFuzzer", "Corpora", "Dictionaries", "Driver", "run.sh"]),
-        // Works on a store whose disk fails: `make torture`.
+        // Uses a store whose disk fails: `make torture`.
         .executableTarget(
             name: "store-under-fire",
             dependencies: ["PostriderNotifications", "PostriderSeededRandom", "PostriderStorage"],
@@ -212,7 +211,7 @@ let package = Package(
             ],
             path: "Tests/Benchmark/Peers", swiftSettings: house
         ),
-        // Makes the stores that the benchmark starts a relay on.
+        // Makes the stores with which the benchmark starts a relay.
         .executableTarget(
             name: "fill-store",
             dependencies: ["PostriderNotifications", "PostriderSeededRandom", "PostriderStorage"],
@@ -223,8 +222,8 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// `POSTRIDER_FUZZ=1` (`make fuzz`) makes a program of the fuzz tests: libFuzzer feeds what the tests feed with files.
-// Everything is compiled for it and for AddressSanitizer, optimised but with its assertions.
+// `POSTRIDER_FUZZ=1` (`make fuzz`) makes a program of the fuzz tests, with input from libFuzzer in place of files.
+// Everything is compiled with libFuzzer and AddressSanitizer, optimised but with assertions.
 if Context.environment["POSTRIDER_FUZZ"] != nil {
     let sanitizers = "-sanitize=fuzzer,address"
     package.targets.removeAll { $0.name == "FuzzTests" }
@@ -244,7 +243,7 @@ if Context.environment["POSTRIDER_FUZZ"] != nil {
     }
 }
 
-// `POSTRIDER_SIMULATE=1` (`make simulate`) makes a program of the simulation: seeds for as long as one wants.
+// `POSTRIDER_SIMULATE=1` (`make simulate`) makes a program of the simulation, which runs seeds for any time.
 if Context.environment["POSTRIDER_SIMULATE"] != nil {
     package.targets.removeAll { $0.name == "SimulationTests" }
     package.targets.append(
@@ -258,8 +257,8 @@ if Context.environment["POSTRIDER_SIMULATE"] != nil {
     )
 }
 
-// `POSTRIDER_UNIT_TESTS=1` (`make test-unit`) leaves no tests but those of Tests/Unit. The package is called otherwise,
-// so that the program of all tests stays beside theirs.
+// `POSTRIDER_UNIT_TESTS=1` (`make test-unit`) leaves only the tests of Tests/Unit. The package then has another name,
+// so that their test program does not replace that of all tests.
 if Context.environment["POSTRIDER_UNIT_TESTS"] != nil {
     package.name = "postrider-unit"
     package.targets.removeAll { $0.path?.hasPrefix("Tests/Unit/") == false }

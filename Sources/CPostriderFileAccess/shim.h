@@ -1,4 +1,4 @@
-// What glibc's module in Swift lacks: O_PATH, which wants _GNU_SOURCE, and extended attributes.
+// Declarations that Swift's Glibc module lacks: O_PATH, which needs _GNU_SOURCE, and extended attributes.
 
 #pragma once
 

@@ -1,5 +1,5 @@
 // The C library's option parser, which Glibc's own module leaves out, and one-line shims for its global variables,
-// which Swift refuses to touch. Whoever calls these holds the lock of the Options module.
+// which Swift refuses to touch. Callers must hold the lock of the Options module.
 #pragma once
 #include <getopt.h>
 

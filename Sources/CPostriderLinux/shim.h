@@ -1,5 +1,5 @@
-// What Glibc's own module leaves out: Linux-only headers, and calls that exist only under _GNU_SOURCE. That macro
-// cannot be defined here: structures would then differ from those in Swift's own Glibc module.
+// Declarations that Swift's Glibc module lacks: Linux-only headers, and calls that exist only under _GNU_SOURCE. That
+// macro cannot be defined here: structures would then differ from those in Swift's own Glibc module.
 #pragma once
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -14,7 +14,7 @@
 
 int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
 
-// What SO_PEERCRED answers: struct ucred.
+// The result of SO_PEERCRED: struct ucred.
 struct clinux_credentials {
     pid_t process;
     uid_t user;

@@ -1,4 +1,4 @@
-// What Swift cannot call of libmicrohttpd: the function whose arguments are variadic.
+// libmicrohttpd, and a shim for its variadic function, which Swift cannot call.
 #pragma once
 #include <sys/socket.h>
 #include <sys/types.h>

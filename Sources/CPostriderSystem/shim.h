@@ -1,6 +1,6 @@
-// What Glibc's own module leaves out of processes, threads, timers and file watches: Linux-only headers, and calls that
-// exist only under _GNU_SOURCE. That macro cannot be defined here: structures would then differ from those in Swift's
-// own Glibc module.
+// Calls for processes, threads, timers and file watches that Swift's Glibc module lacks: Linux-only headers, and calls
+// that exist only under _GNU_SOURCE. That macro cannot be defined here: structures would then differ from those in
+// Swift's own Glibc module.
 #pragma once
 #include <pthread.h>
 #include <spawn.h>
@@ -23,7 +23,7 @@ int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions
 int pthread_setname_np(pthread_t thread, const char *name);
 int pthread_setaffinity_np(pthread_t thread, size_t size, const unsigned long *mask);
 
-// A child that has ended and that nobody has waited for, which still has to be done; 0 or less: there is none.
+// Returns a child that has ended and for which waitpid must still be called; 0 or less if there is none.
 static inline pid_t csystem_ended_child(void)
 {
     siginfo_t information = {0};

@@ -1,8 +1,8 @@
 import PostriderKit
 
-/// A part of the app that prints what happens to the device.
+/// Prints changes of the device's state.
 enum DeviceNews {
-    /// Observes all of it, for as long as what this returns is held.
+    /// Observes all of them as long as the result is held.
     static func observations(
         of application: Application, _ dispatcher: NotificationDispatcher,
         say: @escaping @Sendable (String) -> Void

@@ -3,8 +3,8 @@ import PostriderKit
 import PostriderOptions
 import Synchronization
 
-/// Registers for a topic, prints the device token, and prints each notification, those too that it asks for itself;
-/// ends by itself where it was told to.
+/// Registers for a topic, and prints the device token and each notification, its own local ones included. Ends by
+/// itself if an option says so.
 enum ExampleApp {
     static func run(_ arguments: [String]) async -> Int32 {
         do {
@@ -40,7 +40,7 @@ enum ExampleApp {
         let application = Application(topic: topic, socketPath: socketPath)
         let dispatcher = NotificationDispatcher.default
         let count = Mutex(0)
-        // Observers come first: what has waited for this app arrives as soon as it registers.
+        // Observers come first, because waiting notifications arrive as soon as the app registers.
         let observations = [
             dispatcher.addObserver(named: .remoteNotificationDidArrive, sender: application) {
                 [weak application] notification in
@@ -70,7 +70,7 @@ enum ExampleApp {
         let reminders = Reminders(of: application, dispatcher: dispatcher, say: say)
         for channel in channels { try application.subscribe(to: channel) }
         do {
-            // One that is started for what arrives has been used before.
+            // An app that is started for a notification has been used before.
             let reason = ProcessInfo.processInfo.environment["POSTRIDER_LAUNCH_REASON"] ?? "activation"
             if let reminder, reason == "activation" {
                 try application.start()
@@ -78,14 +78,14 @@ enum ExampleApp {
             }
             try await application.registerForRemoteNotifications()
         } catch ApplicationError.stopped {
-            // What had waited was enough.
+            // The waiting notifications were enough.
         }
         await application.untilEnd()
         withExtendedLifetime((observations, life, reminders)) {}
         return 0
     }
 
-    /// Prints what happens to an app that a manifest declares.
+    /// Prints the life-cycle events of an app that a manifest declares.
     private static func lifeCycle(
         of application: Application, _ dispatcher: NotificationDispatcher
     ) -> [Observation] {
@@ -105,7 +105,7 @@ enum ExampleApp {
         ]
     }
 
-    /// A notification as lines: title, body, then the provider's own keys by name.
+    /// Returns a notification as lines: title, body, then the provider's own keys by name.
     static func description(of userInfo: UserInfo) -> String {
         let alert = userInfo["aps"]?["alert"]
         let title = alert?["title"]?.string
@@ -123,7 +123,7 @@ enum ExampleApp {
         value.string ?? value.json.map { String(decoding: $0, as: UTF8.self) } ?? "a number that JSON has not"
     }
 
-    /// Unbuffered, so that whoever reads along sees it at once.
+    /// Prints without a buffer, so that a reader sees the text at once.
     @Sendable private static func say(_ text: String) {
         try? FileHandle.standardOutput.write(contentsOf: Data("\(text)\n".utf8))
     }

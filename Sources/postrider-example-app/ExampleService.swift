@@ -1,10 +1,10 @@
 import Foundation
 import PostriderKit
 
-/// Changes a push before its alert is shown, where the app's manifest names this program as its service extension: the
-/// provider sends the text under `secret`, in Base64, which another app would decrypt.
+/// Changes a push before its alert is shown, if the app's manifest names this program as its service extension. The
+/// provider sends the text under `secret`, in Base64; a real app would decrypt it.
 final class ExampleService: NotificationServiceExtension {
-    /// The first argument by which this program is its own service extension.
+    /// The first argument with which this program is its own service extension.
     static let argument = "--service-extension"
 
     override func didReceive(

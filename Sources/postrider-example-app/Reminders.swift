@@ -1,12 +1,12 @@
 import Foundation
 import PostriderKit
 
-/// A part of the app that uses local notifications: it reminds of tea.
+/// Uses local notifications: reminds the user of tea.
 final class Reminders: Sendable {
     private let center: UserNotificationCenter
     private let say: @Sendable (String) -> Void
 
-    /// Observes what comes of the application's reminders, for as long as this object is there.
+    /// Observes the results of the application's reminders as long as this object exists.
     init(
         of application: Application, dispatcher: NotificationDispatcher,
         say: @escaping @Sendable (String) -> Void
@@ -19,7 +19,7 @@ final class Reminders: Sendable {
             self, calling: Reminders.answered, named: .responseDidArrive, sender: application)
     }
 
-    /// Asks to be reminded after so many seconds.
+    /// Schedules a reminder for this many seconds from now.
     func remind(after seconds: Int) async throws {
         guard try await center.requestAuthorization(options: [.alert, .sound]) else {
             return say("the owner of this device allows no reminders")
