@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Shows what reaches an app, and that it is started for it: a local notification, what the user does with it, pushes from
-# curl and from a stock Python library, and what happens to the device.
-# Everything runs on this machine, in a temporary folder, and is gone at the end. `make demo` builds first.
+# Shows the events for which an app is started: a local notification, the user's response, pushes from curl and from a stock
+# Python library, and changes of the device.
+# Everything runs on this machine, in a temporary folder that is removed at the end. `make demo` builds first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -37,8 +37,8 @@ start() {
     processes+=("$!")
 }
 
-# Waits for a line of a program's output that begins with these words, behind so many lines; `found` is the rest
-# of it, `at` its number.
+# Waits for a line of a program's output that begins with these words, after the line of this number. Sets `found` to the
+# rest of the line and `at` to its number.
 await() {
     local file="$folder/$1.out" words="$2" past="${3:-0}" line end=$((SECONDS + patience)) number
     while ((SECONDS <= end)); do
@@ -56,14 +56,14 @@ await() {
     return 1
 }
 
-# Sets a variable to what the relay's description says under a name.
+# Sets a variable to a value of the relay's description.
 learn() {
     [[ "$description" =~ \"$2\":\"?([^\",}]+) ]] || fail "the relay did not tell its $2."
     printf -v "$1" '%s' "${BASH_REMATCH[1]}"
 }
 
-# Waits until the app has printed these lines since the last time, and shows what it has printed up to them. It writes where
-# the agent does that starts it.
+# Waits until the app has printed these lines since the last call, and shows its output up to them. The app's output is in the
+# file of the agent that starts it.
 shown=0
 expect() {
     local line last=0
@@ -76,7 +76,7 @@ expect() {
     shown=$last
 }
 
-# Gives the agent an order, as the owner of the device.
+# Runs a command of the agent, as the owner of the device.
 order() {
     local end=$((SECONDS + patience))
     until postrider agent "$@" --socket "$folder/agent.sock" >"$folder/order.out" 2>"$folder/order.log"; do

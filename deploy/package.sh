@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes a Debian package of the release build, for machines that have no Swift: postrider_VERSION_ARCHITECTURE.deb, in
-# the folder that is named, or else in .build/package.
+# Makes a Debian package of the release build, for machines without Swift: postrider_VERSION_ARCHITECTURE.deb, in the folder
+# of the first argument or else in .build/package.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -22,7 +22,7 @@ cp deploy/postrider.sysusers "$tree/debian"
 cp "$program" deploy/postrider.yaml deploy/agent.yaml deploy/agent-users.conf "$tree"
 cp --recursive deploy/examples/handlers "$tree"
 cp --recursive deploy/monitoring "$tree"
-# A package's program is not where that is which an administrator installs.
+# A package installs the program in another folder than an administrator does.
 in_package() { sed 's,/usr/local/bin/,/usr/bin/,' "deploy/$1" >"$tree/debian/$2"; }
 in_package postrider.service postrider.service
 in_package postrider-agent.service postrider.postrider-agent.service

@@ -2,7 +2,7 @@
 # The handler of kiosk-refresh.yaml. It runs as the user of the kiosk's session.
 set -eu
 
-# A word of the payload chooses among addresses that stand here. It is compared, and never executed or put together.
+# A word of the payload chooses one of the addresses here. It is only compared, and never part of a command or an address.
 case "${POSTRIDER_CATEGORY:-start}" in
 start) page=https://kiosk.example.org/ ;;
 menu) page=https://kiosk.example.org/menu ;;

@@ -1,4 +1,4 @@
-"""What a relay was sent."""
+"""The requests that a relay has received."""
 
 import json
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ _MISSING = object()
 
 @dataclass(frozen=True)
 class Capture:
-    """One request as it came, what it was answered, and what became of it."""
+    """One request with its answer, and with the later events of its push."""
 
     raw: dict
 
@@ -31,12 +31,12 @@ class Capture:
 
     @property
     def status(self):
-        """The HTTP status; None: there was no answer."""
+        """The HTTP status; None if there was no answer."""
         return self.raw.get("answer", {}).get("status")
 
     @property
     def reason(self):
-        """The reason in the answer; None with 200."""
+        """The reason in the answer; None if the status is 200."""
         return self.raw.get("answer", {}).get("reason")
 
     @property
@@ -45,31 +45,31 @@ class Capture:
 
     @property
     def rule(self):
-        """The rule that decided about it, as {"number", "name"}; None: none did."""
+        """The rule that was applied, as {"number", "name"}; None if none was."""
         return self.raw.get("rule")
 
     @property
     def headers(self):
-        """The header fields by name; of two with one name, the last."""
+        """The header fields by name; if a name is repeated, its last value."""
         return {field["name"]: field["value"] for field in self.raw["headers"]}
 
     @property
     def payload(self):
-        """The body; None if it is no JSON object."""
+        """The body; None if it is not a JSON object."""
         return self.raw.get("payload")
 
     @property
     def claims(self):
-        """What the provider token says: {"alg", "kid", "iss", "iat"}."""
+        """The contents of the provider token: {"alg", "kid", "iss", "iat"}."""
         return self.raw.get("claims")
 
     @property
     def events(self):
-        """What happened to the push after it was accepted, in order."""
+        """The kinds of the push's events after it was accepted, in order."""
         return [event["kind"] for event in self.raw["events"]]
 
     def differences(self, **fields):
-        """What is otherwise than these fields say: a line for each. Objects may have more members than are named."""
+        """Returns a line for each difference from these fields. Objects may have further members."""
         lines = []
         for name, expected in fields.items():
             if not isinstance(getattr(type(self), name, None), property):
@@ -78,7 +78,7 @@ class Capture:
         return lines
 
     def expect(self, **fields):
-        """Fails where a field is otherwise."""
+        """Fails if a field differs."""
         __tracebackhide__ = True
         lines = self.differences(**fields)
         if lines:
@@ -109,17 +109,17 @@ def _text(value):
 
 
 class Captures:
-    """The requests that a relay was sent."""
+    """The requests that a relay has received."""
 
     def __init__(self, ask):
         self._ask = ask
 
     def all(self, **filters):
-        """What has come so far, oldest first."""
+        """The requests so far, oldest first."""
         return self._get(filters)["captures"]
 
     def wait(self, count=1, timeout=5.0, **filters):
-        """Waits until as many requests that pass the filters have come and are decided, and gives all of them."""
+        """Waits until this many requests that pass the filters have an outcome, and returns all of them."""
         __tracebackhide__ = True
         answer = self._get({**filters, "count": count, "wait": f"{int(timeout * 1000)}ms"}, timeout)
         if answer["isComplete"]:
@@ -132,7 +132,7 @@ class Captures:
         )
 
     def clear(self):
-        """Forgets what has come."""
+        """Removes all captures."""
         self._ask("DELETE", "/v1/captures")
 
     def _get(self, filters, seconds=0.0):

@@ -9,11 +9,11 @@ from h2.events import ConnectionTerminated, DataReceived, ResponseReceived, Stre
 
 
 class Refused(Exception):
-    """The relay did not do it; the text is its own sentence."""
+    """The relay refused a request; the text is its own sentence."""
 
 
 def request(path, method, target, body=b"", timeout=10.0):
-    """Makes one request on a connection of its own, and gives the bytes of the answer."""
+    """Makes one request on its own connection, and returns the bytes of the answer."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(timeout)
         connection.connect(path)
@@ -53,7 +53,7 @@ def _exchange(connection, streams, body):
 
 
 def _send(connection, streams, body):
-    """Sends as much of the body as the relay's window holds, and gives what is left."""
+    """Sends as much of the body as the relay's window permits, and returns the rest."""
     while body:
         size = min(len(body), streams.local_flow_control_window(1), streams.max_outbound_frame_size)
         if size == 0:

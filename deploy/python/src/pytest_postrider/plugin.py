@@ -1,4 +1,4 @@
-"""What pytest finds of this package."""
+"""The fixtures and options of this package for pytest."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def _scope(fixture_name, config):
 
 @pytest.fixture(scope=_scope)
 def postrider_relay(request):
-    """The relay, with all that earlier tests have left in it."""
+    """The relay, with everything that earlier tests have left in it."""
     config = request.config
     program = config.getoption("--postrider") or config.getini("postrider_program") or "postrider"
     relay = Relay(program, config.getini("postrider_topics"), config.getini("postrider_options"))

@@ -16,7 +16,7 @@ class RelayError(Exception):
 
 
 class Relay:
-    """A relay that runs until it is closed, with what a provider needs to push to it."""
+    """A relay that runs until it is closed, with the values that a provider needs to push to it."""
 
     def __init__(self, program="postrider", topics=(), options=()):
         self._folder = tempfile.mkdtemp(prefix="pr-")
@@ -41,7 +41,7 @@ class Relay:
         self.captures = Captures(self._ask)
 
     def _read_errors(self):
-        # A relay whose log nobody reads would go on without it; a test that fails wants its last lines.
+        # The log is read for the message of a test that fails; the relay does not need a reader.
         for line in self._process.stderr:
             self._errors.append(line.rstrip())
 
@@ -66,7 +66,7 @@ class Relay:
         self._socket = values["controlAddress"].removeprefix("unix:")
 
     def rules(self, rules, seed=0):
-        """Puts rules in the place of those that are there: a list of them, or the text of a file."""
+        """Replaces all rules by these: a list, or the text of a file."""
         text = rules if isinstance(rules, str) else json.dumps({"seed": seed, "rules": rules})
         return json.loads(self._ask("PUT", "/v1/rules", text.encode()))
 
@@ -75,7 +75,7 @@ class Relay:
         return json.loads(self._ask("GET", "/v1/rules"))
 
     def reset(self):
-        """Forgets all captures and rules."""
+        """Removes all captures and rules."""
         self.captures.clear()
         self.rules([])
 
