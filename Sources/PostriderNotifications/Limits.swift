@@ -228,13 +228,13 @@ public enum Limits {
 
     // The trace (docs/operate/trace.md).
 
-    /// Bytes of one segment of the trace. All segments take 256 MiB of disk space; a push takes about 200 bytes.
+    /// Bytes of one segment of the trace. All segments take 256 MiB of disk space; a push takes about 230 bytes.
     public static let traceSegmentBytes = 16 * 1024 * 1024
     /// Segments of the trace; beyond that the oldest is removed.
     public static let traceSegments = 16
     /// Free bytes that the disk must have for the trace to grow: 8 MiB. They are left to notifications.
     public static let traceLeastFree = 8 * 1024 * 1024
-    /// Messages on their way to the trace, each with up to ``traceHandover`` records. At about 150 bytes a record: 40
+    /// Messages on their way to the trace, each with up to ``traceHandover`` records. At about 190 bytes a record: 50
     /// MiB. Further ones are lost, and counted.
     public static let traceLetters = 256
     /// Records that a shard collects before it sends them to the trace's thread.

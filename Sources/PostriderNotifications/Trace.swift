@@ -14,6 +14,26 @@ public enum TraceTarget: Hashable, Sendable {
     case channel(ChannelIdentity, Environment)
 }
 
+/// The SHA-256 digest of a payload, in four words; a word has its eight bytes in memory order (little endian).
+public struct PayloadDigest: Hashable, Sendable {
+    private let first, second, third, fourth: UInt64
+
+    /// A digest of these words.
+    public init(words: SIMD4<UInt64>) {
+        (first, second, third, fourth) = (words[0], words[1], words[2], words[3])
+    }
+
+    /// The words.
+    public var words: SIMD4<UInt64> { SIMD4(first, second, third, fourth) }
+
+    /// The 32 bytes.
+    public var bytes: [UInt8] {
+        [first, second, third, fourth].flatMap { word in
+            (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) }
+        }
+    }
+}
+
 /// The first record of a traced push: its properties when the device's shard accepted it. It is also used for
 /// broadcasts.
 public struct TraceAcceptance: Hashable, Sendable {
@@ -39,6 +59,8 @@ public struct TraceAcceptance: Hashable, Sendable {
     public let collapses: Bool
     /// The bytes of its payload, at most `UInt32.max`.
     public let payloadBytes: Int
+    /// The digest of its payload; nil in a trace that an earlier version has written.
+    public let payloadDigest: PayloadDigest?
     /// How its provider was authenticated; nil if that is not known any more.
     public let proof: ProviderProof?
 
@@ -47,7 +69,7 @@ public struct TraceAcceptance: Hashable, Sendable {
         row: QueueRow, moment: Moment, identity: NotificationIdentity,
         uniqueIdentity: NotificationIdentity?, target: TraceTarget, topic: Topic, pushType: PushType?,
         priority: Priority, expiration: Expiration, collapses: Bool,
-        payloadBytes: Int, proof: ProviderProof?
+        payloadBytes: Int, payloadDigest: PayloadDigest? = nil, proof: ProviderProof?
     ) {
         self.row = row
         self.moment = moment
@@ -60,11 +82,12 @@ public struct TraceAcceptance: Hashable, Sendable {
         self.expiration = expiration
         self.collapses = collapses
         self.payloadBytes = payloadBytes
+        self.payloadDigest = payloadDigest
         self.proof = proof
     }
 
     /// Creates the record of a notification that was accepted with a row.
-    public init(_ queued: QueuedNotification, at moment: Moment) {
+    public init(_ queued: QueuedNotification, digest: PayloadDigest? = nil, at moment: Moment) {
         let notification = queued.notification
         self.init(
             row: queued.row, moment: moment, identity: notification.identity,
@@ -72,19 +95,19 @@ public struct TraceAcceptance: Hashable, Sendable {
             target: .device(notification.device, notification.registration), topic: notification.topic,
             pushType: notification.pushType, priority: notification.priority,
             expiration: notification.expiration, collapses: notification.collapseIdentifier != nil,
-            payloadBytes: notification.payload.count, proof: notification.proof)
+            payloadBytes: notification.payload.count, payloadDigest: digest, proof: notification.proof)
     }
 
     /// Creates the record of a broadcast, which has a row number of its own.
     public init(
         _ broadcast: Broadcast, in environment: Environment, by proof: ProviderProof, row: QueueRow,
-        at moment: Moment
+        digest: PayloadDigest? = nil, at moment: Moment
     ) {
         self.init(
             row: row, moment: moment, identity: broadcast.identity, uniqueIdentity: nil,
             target: .channel(broadcast.channel, environment), topic: broadcast.topic,
             pushType: broadcast.pushType, priority: broadcast.priority, expiration: broadcast.expiration,
-            collapses: false, payloadBytes: broadcast.payload.count, proof: proof)
+            collapses: false, payloadBytes: broadcast.payload.count, payloadDigest: digest, proof: proof)
     }
 
     /// The addressed device; nil for a broadcast.

@@ -65,10 +65,14 @@ extension Control {
         public var hasCertificate: Bool
         /// The length of its payload in bytes.
         public var payloadBytes: Int
+        /// SHA-256 of its payload in hexadecimal; nil if an earlier version has recorded it.
+        public var payloadSHA256: String?
         /// `apns-topic`.
         public var topic: String
         /// The device; nil for a broadcast.
         public var device: String?
+        /// The number of the app's registration on the device; nil for a broadcast.
+        public var registration: UInt32?
         /// The channel that it was broadcast to.
         public var channel: String?
         /// The environment of its device token or its channel.
@@ -170,17 +174,19 @@ extension Control.TracedPush {
     init(_ push: TraceAcceptance) {
         let expiresAt: Int64? = if case .at(let moment) = push.expiration { moment.milliseconds } else { nil }
         let key: String? = if case .key(let identifier) = push.proof { identifier } else { nil }
-        let (channel, environment): (String?, Environment) =
+        let (channel, environment, registration): (String?, Environment, UInt32?) =
             switch push.target {
-            case .device(_, let registration): (nil, registration.environment)
-            case .channel(let channel, let environment): (channel.description, environment)
+            case .device(_, let registration): (nil, registration.environment, registration.value)
+            case .channel(let channel, let environment): (channel.description, environment, nil)
             }
         self.init(
             row: push.row.value, identity: push.identity.description,
             uniqueIdentity: push.uniqueIdentity.map { String(decoding: $0.lowerCaseText, as: UTF8.self) },
             acceptedAt: push.moment.milliseconds, key: key, hasCertificate: push.proof == .certificate,
-            payloadBytes: push.payloadBytes, topic: push.topic.text, device: push.device?.description,
-            channel: channel, environment: environment, pushType: push.pushType?.rawValue,
+            payloadBytes: push.payloadBytes,
+            payloadSHA256: push.payloadDigest.map { Hexadecimal.text($0.bytes) }, topic: push.topic.text,
+            device: push.device?.description, registration: registration, channel: channel,
+            environment: environment, pushType: push.pushType?.rawValue,
             priority: push.priority.rawValue, expiresAt: expiresAt, collapses: push.collapses, events: [],
             isCut: false)
     }

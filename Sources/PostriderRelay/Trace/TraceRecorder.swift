@@ -1,4 +1,5 @@
 import PostriderCourier
+import PostriderCrypto
 import PostriderNotifications
 import PostriderTransport
 import Synchronization
@@ -78,7 +79,8 @@ final class TraceRecorder {
     /// A push was accepted.
     func noteAccepted(_ queued: QueuedNotification, at now: Moment) {
         guard traces(queued.row) else { return }
-        add(.acceptance(TraceAcceptance(queued, at: now)))
+        let digest = Self.digest(queued.notification.payload)
+        add(.acceptance(TraceAcceptance(queued, digest: digest, at: now)))
     }
 
     /// A broadcast was accepted.
@@ -87,7 +89,11 @@ final class TraceRecorder {
         at now: Moment
     ) {
         guard traces(row) else { return }
-        add(.acceptance(TraceAcceptance(broadcast, in: environment, by: proof, row: row, at: now)))
+        let digest = Self.digest(broadcast.payload)
+        add(
+            .acceptance(
+                TraceAcceptance(
+                    broadcast, in: environment, by: proof, row: row, digest: digest, at: now)))
     }
 
     /// A broadcast was written to `sent` devices of this shard, and not to `skipped` others.
@@ -182,6 +188,10 @@ final class TraceRecorder {
         guard sample > 1 else { return true }
         let mixed = UInt64(bitPattern: row.value) &* 0x9E37_79B9_7F4A_7C15
         return (mixed >> 32) % sample == 0
+    }
+
+    private static func digest(_ payload: [UInt8]) -> PayloadDigest {
+        PayloadDigest(words: SHA256.digest(payload.span).words)
     }
 
     private func add(_ record: consuming TraceRecord) {

@@ -8,6 +8,7 @@ import PostriderNotifications
 ///     acceptance  checksum u32, 200 u8, priority u8, flags u8, 1 unused, moment i64, row i64, identity 2 u64,
 ///                 unique identity 2 u64, device u64 and u32 and registration u32 (or channel 2 u64), expiration i64,
 ///                 payload bytes u32, numbers of topic, key identifier and push type u32 each
+///     the same    with 204 for 200 and the payload's digest, 32 bytes, behind it
 ///     report      checksum u32, 202 u8, kind u8, 2 unused, moment i64, identity 2 u64, device u64 and u32, 4 unused,
 ///                 moment on the device (or the other row of a merged push) i64, row i64
 ///     the same    with 203 for 202 and a text's length u8 behind its kind; the text, padding
@@ -16,8 +17,10 @@ enum TraceBytes {
     static let unit = 32
     /// The bytes of an acceptance.
     static let acceptanceBytes = 96
+    /// The bytes of an acceptance with a digest.
+    static let digestAcceptanceBytes = acceptanceBytes + 32
     /// The most bytes that one record takes, including its names.
-    static let mostBytes = acceptanceBytes + 3 * nameBytes(255)
+    static let mostBytes = digestAcceptanceBytes + 3 * nameBytes(255)
     /// The first bytes of a segment: the program and the version of the format. The highest row of earlier segments
     /// follows.
     static let magic: UInt64 = 0x01_45_43_41_52_54_52_50  // "PRTRACE", version 1
@@ -29,6 +32,8 @@ enum TraceBytes {
     static let report: UInt8 = 202
     /// The kind of a report with a text.
     static let textReport: UInt8 = 203
+    /// The kind of an acceptance with the digest of the payload.
+    static let digestAcceptance: UInt8 = 204
     /// The bytes of a report before its text.
     static let reportBytes = 64
 

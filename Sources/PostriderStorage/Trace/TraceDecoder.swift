@@ -26,7 +26,7 @@ struct TraceDecoder {
             let count: UInt8 = block.number(at: 5)
             _ = names.add(block.text(16..<16 + Int(count)))
             return .name(bytes: length)
-        case TraceBytes.acceptance:
+        case TraceBytes.acceptance, TraceBytes.digestAcceptance:
             guard let push = acceptance(block) else { return .none }
             return .record(.acceptance(push), bytes: length)
         case TraceBytes.report, TraceBytes.textReport:
@@ -57,6 +57,7 @@ struct TraceDecoder {
         switch kind {
         case 0: return nil
         case TraceBytes.acceptance: return TraceBytes.acceptanceBytes
+        case TraceBytes.digestAcceptance: return TraceBytes.digestAcceptanceBytes
         case TraceBytes.report: return TraceBytes.reportBytes
         case TraceBytes.textReport:
             let count: UInt8 = bytes.number(at: 6)
@@ -87,6 +88,13 @@ struct TraceDecoder {
         let proof: ProviderProof? =
             flags.contains(.certificate)
             ? .certificate : names.text(block.number(at: 88)).map { .key($0) }
+        let digest: PayloadDigest? =
+            block.byteCount < TraceBytes.digestAcceptanceBytes
+            ? nil
+            : PayloadDigest(
+                words: SIMD4(
+                    block.number(at: 96), block.number(at: 104), block.number(at: 112), block.number(at: 120))
+            )
         return TraceAcceptance(
             row: QueueRow(block.number(at: 16)), moment: Moment(milliseconds: block.number(at: 8)),
             identity: NotificationIdentity(high: block.number(at: 24), low: block.number(at: 32)),
@@ -97,6 +105,6 @@ struct TraceDecoder {
             expiration: flags.contains(.expires)
                 ? .at(Moment(milliseconds: block.number(at: 72))) : .nowOrNever,
             collapses: flags.contains(.collapses),
-            payloadBytes: Int(block.number(at: 80) as UInt32), proof: proof)
+            payloadBytes: Int(block.number(at: 80) as UInt32), payloadDigest: digest, proof: proof)
     }
 }

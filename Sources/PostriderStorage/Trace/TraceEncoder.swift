@@ -66,15 +66,23 @@ struct TraceEncoder {
             (high, low) = (channel.high, channel.low)
             flags.formUnion(environment == .development ? [.channel, .development] : .channel)
         }
-        append([
-            Self.head(TraceBytes.acceptance, push.priority.rawValue, flags.rawValue),
+        let digest = push.payloadDigest?.words
+        let kind = digest == nil ? TraceBytes.acceptance : TraceBytes.digestAcceptance
+        let words: InlineArray<12, UInt64> = [
+            Self.head(kind, push.priority.rawValue, flags.rawValue),
             UInt64(bitPattern: push.moment.milliseconds), UInt64(bitPattern: push.row.value),
             push.identity.high, push.identity.low,
             push.uniqueIdentity?.high ?? 0, push.uniqueIdentity?.low ?? 0, high, low,
             UInt64(bitPattern: expiresAt),
             UInt64(UInt32(clamping: push.payloadBytes)) | UInt64(topic) << 32,
             UInt64(key) | UInt64(pushType) << 32,
-        ])
+        ]
+        guard let digest else { return append(words) }
+        append(
+            InlineArray<16, UInt64> { index in
+                // A digest's bytes keep their order, as those of numbers do.
+                index < 12 ? words[index] : digest[index - 12]
+            })
     }
 
     private mutating func number(

@@ -29,7 +29,7 @@ struct TraceStoreTests {
         }
 
         static func file(_ path: String) throws -> FileTrace {
-            try FileTrace(directory: path, log: .none, segmentBytes: 1500, mostSegments: 3, refusals: 5)
+            try FileTrace(directory: path, log: .none, segmentBytes: 1700, mostSegments: 3, refusals: 5)
         }
     }
 
@@ -47,6 +47,8 @@ struct TraceStoreTests {
                 pushType: number % 4 == 0 ? nil : .voip, priority: it.priority,
                 expiration: number % 5 == 0 ? .nowOrNever : it.expiration,
                 collapses: number % 2 == 0, payloadBytes: Int(number) * 7,
+                payloadDigest: number % 3 == 1
+                    ? nil : PayloadDigest(words: SIMD4(UInt64(number), .max, 1, 0x0102_0304_0506_0708)),
                 proof: [nil, .certificate, .key("KEY\(number % 2)")][Int(number % 3)]))
     }
 
@@ -267,6 +269,7 @@ struct TraceStoreTests {
             target: .device(DeviceIdentity(high: 3, low: 4), RegistrationNumber(1, in: .development)),
             topic: topic, pushType: .alert,
             priority: .low, expiration: .nowOrNever, collapses: false, payloadBytes: 5120,
+            payloadDigest: PayloadDigest(words: SIMD4(repeating: .max)),
             proof: .key(String(repeating: "k", count: Limits.keyIdentifierBytes)))
         try trace.store.append([.acceptance(push)])
         #expect(try Self.records(trace.store) == [.acceptance(push)])
