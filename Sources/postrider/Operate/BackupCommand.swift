@@ -37,7 +37,7 @@ enum BackupCommand: Command {
             the copy as its data directory.
             """,
         operands: [.required("DIRECTORY")],
-        options: ControlAddress.options + [.flag("json", "Print the relay's answer, as JSON.")],
+        options: ControlAddress.folderOptions + [.flag("json", "Print the relay's answer, as JSON.")],
         examples: [
             .init(
                 "Copy the store into a directory with the date of today",

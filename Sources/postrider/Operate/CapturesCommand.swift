@@ -103,7 +103,7 @@ enum CapturesCommand: Command {
                 "last", "NUMBER",
                 "The number of latest requests; \(Limits.capturesInAnswer), the most, if not given."),
             .flag("follow", short: "f", "Show new requests as they come, until Control-C."),
-        ] + ControlAddress.options + [
+        ] + ControlAddress.folderOptions + [
             .flag("json", "Print the relay's answer, as JSON; with --follow one line for each request.")
         ],
         examples: [

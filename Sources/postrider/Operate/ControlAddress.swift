@@ -14,6 +14,15 @@ enum ControlAddress {
         Settings.fileOption,
     ]
 
+    /// The same with the folder of `postrider dev`, for commands in which `--directory` means nothing else.
+    static let folderOptions: [Option] =
+        options + [
+            .file(
+                "directory", short: "d", as: "FOLDER",
+                "The folder of 'postrider dev', whose relay is meant; if nothing is given, "
+                    + "\(DevFolder.usualPath) if it is there.")
+        ]
+
     /// Returns the first of these that exists: `--control`; the setting in the environment or in a named
     /// configuration file; the relay of `postrider dev` in this directory; the default configuration file.
     ///
@@ -36,8 +45,19 @@ enum ControlAddress {
         throw options.knowingNo("relay", give: "--control unix:PATH")
     }
 
-    /// Finds the control socket for this user, directory and environment.
+    /// Finds the control socket for this user, directory and environment. `--control` and `--config` win over
+    /// `--directory`, which wins over all else.
     static func find(_ options: ParsedOptions) throws -> SocketAddress {
+        let takesFolder = options.table.options.contains { $0.name == "directory" }
+        if takesFolder, let named = options.string("directory"), !options.isSet("control"),
+            !options.isSet(Settings.fileOption.name)
+        {
+            let folder = DevFolder(named)
+            guard FileManager.default.fileExists(atPath: folder.path) else {
+                throw options.withoutDev(in: folder.path)
+            }
+            return try SocketAddress(unixPath: folder.controlSocket)
+        }
         let folder = DevFolder(DevFolder.usualPath)
         return try find(
             options, environment: ProcessInfo.processInfo.environment,

@@ -19,7 +19,7 @@ struct OperatorAction: Sendable {
         _ command: String, _ name: String, _ summary: String, operands: [Operand] = [],
         options: [Option] = [],
         examples: [OptionTable.Example] = [],
-        address: [Option] = ControlAddress.options,
+        address: [Option] = ControlAddress.folderOptions,
         find: @escaping @Sendable (ParsedOptions) throws -> ControlClient = {
             ControlClient(address: try ControlAddress.find($0))
         },

@@ -93,7 +93,7 @@ enum StatusCommand: Command {
             replaced, discarded (now or never, and the device was not there) or dropped. The exit code is 3 \
             if one is not accounted for.
             """,
-        options: ControlAddress.options + [.flag("json", "Print the relay's answer, as JSON.")],
+        options: ControlAddress.folderOptions + [.flag("json", "Print the relay's answer, as JSON.")],
         examples: [
             .init("The relay of 'postrider dev' in this directory", "postrider status"),
             .init("Another relay", "postrider status --control unix:/run/postrider/control.sock"),

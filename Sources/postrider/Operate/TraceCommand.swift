@@ -85,7 +85,7 @@ enum TraceCommand: Command {
                 "The number of latest pushes; 50 if not given, \(Limits.tracedPushes) at most."),
             .flag("refused", "List pushes that were refused."),
             .flag("follow", short: "f", "Show new events as they happen, until Control-C."),
-        ] + ControlAddress.options + [
+        ] + ControlAddress.folderOptions + [
             .flag("json", "Print the relay's answer, as JSON; with --follow one line for each event.")
         ],
         examples: [

@@ -78,8 +78,6 @@ struct SendGroup {
 
     /// The relay's control socket, found as `--wait` finds it.
     static func control(_ options: ParsedOptions) throws -> ControlClient {
-        guard let folder = options.string("directory"), !options.isSet("control"), !options.isSet("config")
-        else { return ControlClient(address: try ControlAddress.find(options)) }
-        return ControlClient(address: try SocketAddress(unixPath: DevFolder(folder).controlSocket))
+        ControlClient(address: try ControlAddress.find(options))
     }
 }
