@@ -57,6 +57,7 @@ let package = Package(
         library("PostriderFileTrust", ["CPostriderFileAccess"]),
         library("PostriderCrypto", ["CPostriderCrypto", "PostriderFileTrust"]),
         library("PostriderDBus", ["CPostriderSystemd"]),
+        library("PostriderEvidence", ["PostriderCrypto"]),
         library("PostriderHTTP2", ["CPostriderNghttp2"]),
         library("PostriderMetrics"),
         library("PostriderOptions", ["CPostriderGetopt"]),
@@ -114,7 +115,7 @@ let package = Package(
                 "PostriderNotifications", "PostriderCrypto", "PostriderTLS", "PostriderSystem",
                 "PostriderTransport",
                 "PostriderHTTP2", "PostriderCourier", "PostriderEndpoints", "PostriderJSON",
-                "PostriderCaptures", "PostriderRules", "PostriderMetrics",
+                "PostriderCaptures", "PostriderRules", "PostriderMetrics", "PostriderEvidence",
             ]),
         library(
             "PostriderAgent",
@@ -136,7 +137,7 @@ let package = Package(
                 "PostriderCourier",
                 "PostriderCaptures", "PostriderRules", "PostriderRuleFiles",
                 "PostriderStorage", "PostriderClients", "PostriderDBus", "PostriderRelay", "PostriderAgent",
-                "PostriderLoad", "PostriderMetrics", "PostriderHTTP1",
+                "PostriderLoad", "PostriderMetrics", "PostriderHTTP1", "PostriderEvidence",
             ],
             swiftSettings: house
         ),
@@ -152,6 +153,7 @@ let package = Package(
         tests("CourierTests", "Unit/Courier", ["PostriderCourier", "PostriderSeededRandom"]),
         tests("CryptoTests", "Unit/Crypto", ["PostriderCrypto"]),
         tests("DBusTests", "Unit/DBus", ["PostriderDBus"]),
+        tests("EvidenceTests", "Unit/Evidence", ["PostriderEvidence"]),
         tests("HTTP2Tests", "Unit/HTTP2", ["PostriderHTTP2", "PostriderSeededRandom"]),
         tests("LoadTests", "Unit/Load", ["PostriderLoad"]),
         tests("MetricsTests", "Unit/Metrics", ["PostriderMetrics"]),

@@ -62,6 +62,10 @@ public enum ES256 {
         /// The key in PEM, SubjectPublicKeyInfo.
         public var pem: String { key.publicPEM }
 
+        /// The SHA-256 digest of the key as SubjectPublicKeyInfo in DER, by which people compare keys:
+        /// `openssl pkey -pubin -in FILE -outform DER | sha256sum`.
+        public var fingerprint: SHA256Digest { SHA256.digest(key.publicDER.span) }
+
         /// Whether `signature` was made of `message` with the private half of this key.
         ///
         /// With ES256, exactly 64 bytes are `r ‖ s`, each in 1…n−1 (RFC 7518, section 3.4). Any other length is read

@@ -81,6 +81,19 @@ internal import PostriderFileTrust
         return text.takeText()
     }
 
+    /// The public half as SubjectPublicKeyInfo in DER.
+    var publicDER: [UInt8] {
+        let count = unsafe i2d_PUBKEY(pointer, nil)
+        precondition(count > 0, "a public key can be written")
+        var bytes = [UInt8](repeating: 0, count: Int(count))
+        let written = unsafe bytes.withUnsafeMutableBufferPointer {
+            var end = $0.baseAddress
+            return unsafe i2d_PUBKEY(pointer, &end)
+        }
+        precondition(written == count, "a public key has one length")
+        return bytes
+    }
+
     /// Whether this is a key on the curve P-256.
     var isOnP256: Bool {
         var name = [CChar](repeating: 0, count: 32)

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderEvidence
 import PostriderHTTP2
 import PostriderNotifications
 
@@ -13,6 +14,7 @@ final class ControlHandler {
     private let queries: ShardQueries
     private let access: AccessRoutes
     private let devices: DeviceRoutes
+    private let evidence: EvidenceRoutes
     /// Captures requests and applies rules to pushes; nil on a relay in production.
     let bench: TestBench?
     /// Callers that wait for captures.
@@ -24,7 +26,7 @@ final class ControlHandler {
     init(
         _ registry: Registry, _ context: ShardContext, _ changes: RegistryChanges, _ queries: ShardQueries,
         _ bench: TestBench? = nil, _ captureWaiters: CaptureWaiters? = nil,
-        _ directory: DeviceDirectory? = nil
+        _ directory: DeviceDirectory? = nil, signer: EvidenceSigner? = nil
     ) {
         self.context = context
         self.changes = changes
@@ -35,21 +37,25 @@ final class ControlHandler {
         events = directory.events
         access = AccessRoutes(registry, context, changes)
         devices = DeviceRoutes(changes, queries, directory)
+        evidence = EvidenceRoutes(context, directory, signer ?? EvidenceSigner(name: ""))
     }
 
     /// Answers one request. `respond` is called once: now, or when the ledger or the shards have answered.
     func handle(_ method: String, _ path: String, body: [UInt8], respond: @escaping (Answer) -> Void) {
         let (path, query) = Self.parted(path)
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
-        guard parts.first == "v1", (2...3).contains(parts.count) else {
+        let isEvidence = parts.count == 4 && parts[1] == "pushes" && parts[3] == "evidence"
+        guard parts.first == "v1", (2...3).contains(parts.count) || isEvidence else {
             respond(Self.refusal(404, "There is no \(path) on the control socket."))
             return
         }
-        let name = parts.count == 3 ? parts[2] : nil
+        let name = parts.count > 2 ? parts[2] : nil
         switch (method, parts[1], name) {
         case ("GET", "status", nil): status(respond)
         case ("GET", "trace", nil): trace(query, respond)
+        case ("GET", "pushes", let name?) where isEvidence: evidence.state(name, respond)
         case ("GET", "pushes", let name?): pushState(name, query, respond)
+        case ("GET", "evidence-key", nil): evidence.showKey(respond)
         case ("PUT", "backup", nil): backUp(body, respond)
         case ("GET", "captures", nil): captures(query, respond)
         case ("DELETE", "captures", nil): removeCaptures(respond)

@@ -1,3 +1,4 @@
+public import PostriderEvidence
 import PostriderNotifications
 public import PostriderTLS
 public import PostriderTransport
@@ -41,6 +42,8 @@ public struct RelayConfiguration: Sendable {
     public var traceSample: Int? = 1
     /// What is run for devices that connect and leave; nil: nothing is.
     public var onPresence: OperatorProgram?
+    /// Signs statements about pushes; nil: none are signed.
+    public var signer: EvidenceSigner?
     /// Captures requests and applies rules to pushes, for tests; nil in production.
     public var bench: TestBench?
     /// What protects TLS 1.3 records after the handshake, on both ports: our code or OpenSSL.

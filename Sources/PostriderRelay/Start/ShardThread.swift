@@ -124,7 +124,7 @@ struct ShardThread: Sendable {
             if configuration.onPresence != nil { tellProgram(of: shard.directory.events) }
             let handler = ControlHandler(
                 registry, shard.context, shard.changes, shard.queries, configuration.bench,
-                shard.captureWaiters, shard.directory)
+                shard.captureWaiters, shard.directory, signer: configuration.signer)
             let pushes = ControlPushes(shard.context, shard.home, shard.providers)
             shard.listeners.append(
                 try loop.listen(configuration.controlAddress) { _ in

@@ -58,6 +58,7 @@ enum Commands {
         TokenCommand.self,
         StatusCommand.self,
         TraceCommand.self,
+        EvidenceCommand.self,
         KeysCommand.self,
         TopicsCommand.self,
         EnrolmentKeysCommand.self,

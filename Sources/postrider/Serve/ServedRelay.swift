@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderEvidence
 import PostriderNotifications
 import PostriderRelay
 import PostriderStorage
@@ -28,6 +29,9 @@ struct ServedRelay {
             + configuration.deviceAddresses.count
         try DescriptorNeed.relay(shards: configuration.shards, addresses: addresses).check()
         let requests = try Termination.requests()
+        let signer = EvidenceSigner(name: ProcessInfo.processInfo.hostName)
+        var configuration = configuration
+        configuration.signer = signer
         let relay = try await Relay.start(
             configuration, log: log,
             openStore: { () throws(StoreError) in
@@ -35,6 +39,8 @@ struct ServedRelay {
                 var outcome: Result<Void, StoreError> = .success(())
                 if !changes.isEmpty { store.apply(changes) { outcome = $0 } }
                 try outcome.get()
+                // The directory is there now, and no other relay uses it.
+                signer.load(from: dataDirectory, log: log)
                 return store
             },
             openTrace: { () throws(StoreError) in

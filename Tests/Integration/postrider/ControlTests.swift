@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import PostriderCrypto
+import PostriderEvidence
 import PostriderNotifications
 import PostriderOptions
 import PostriderRelay
@@ -16,17 +17,19 @@ struct ControlTests {
     static func withRelay(
         holding changes: [RegistryChange] = [],
         trace openTrace: (@Sendable () throws(StoreError) -> any TraceStore)? = nil,
+        signer: EvidenceSigner? = nil,
         _ body: (ControlClient, DevFolder) async throws -> Void
     ) async throws {
         let folder = DevFolder.fresh()
         defer { folder.remove() }
         _ = try folder.prepare(topics: [], now: Moment(milliseconds: 1))
         let control = try SocketAddress(unixPath: folder.controlSocket)
-        let configuration = RelayConfiguration(
+        var configuration = RelayConfiguration(
             providerAddresses: [try SocketAddress("127.0.0.1:0")],
             deviceAddresses: [try SocketAddress("127.0.0.1:0")],
             controlAddress: control, certificateChainFile: folder.certificateFile,
             privateKeyFile: folder.privateKeyFile, shards: 2, user: geteuid())
+        configuration.signer = signer
         let relay = try await Relay.start(
             configuration, log: .none,
             openStore: {
