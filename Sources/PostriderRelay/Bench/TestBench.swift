@@ -6,12 +6,12 @@ import Synchronization
 /// The part of a relay that serves tests: it captures the requests of providers, and does to pushes what rules say. All
 /// shards share it. A relay in production has none, and pays nothing for it.
 public final class TestBench: Sendable {
-    /// Why a text is not a list of rules, as one sentence with its place.
+    /// The fault of a list of rules, as one sentence with its place.
     public struct RuleMistake: Error {
-        /// What is wrong, where, and what to do.
+        /// The sentence: the fault, its place, and the remedy.
         public let sentence: String
 
-        /// A mistake from its sentence.
+        /// Creates a mistake from its sentence.
         public init(_ sentence: String) { self.sentence = sentence }
     }
 

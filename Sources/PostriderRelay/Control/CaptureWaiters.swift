@@ -23,7 +23,7 @@ final class CaptureWaiters {
     /// Answers a query when the captures that it waits for are there, or its time is over.
     func ask(_ query: CaptureQuery, _ respond: @escaping ControlHandler.Respond) {
         guard let milliseconds = query.waitMilliseconds else { return respond((200, bench.json(query))) }
-        // From here on, a shard that captures something knows that somebody waits.
+        // From here on, shards announce new captures.
         bench.countWaiting(1)
         guard !bench.isComplete(query), waiters.count < Limits.captureWaiters else {
             bench.countWaiting(-1)

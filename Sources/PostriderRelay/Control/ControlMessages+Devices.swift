@@ -15,35 +15,35 @@ extension Control {
 
         /// 24 hexadecimal digits.
         public var identity: String
-        /// Its name.
+        /// The device's name.
         public var name: String
-        /// What it calls itself, where that is not its name.
+        /// The name by which the device calls itself; nil if that is its name.
         public var callsItself: String?
-        /// Its tags.
+        /// The device's tags.
         public var tags: [String]
-        /// The device that calls itself likewise and took its place, as it seems: this one has been away since before
-        /// that one enrolled.
+        /// The device that has probably taken this one's place: it calls itself the same, and has enrolled since this
+        /// one was last seen.
         public var successor: String?
-        /// When it enrolled.
+        /// The time of the enrolment.
         public var enrolledAt: Int64
         /// Whether its connection is open.
         public var isConnected: Bool
-        /// When it was connected, or when it left.
+        /// The time at which the device connected or left.
         public var since: Int64
-        /// The address of its last connection, without the port; nil: not known.
+        /// The address of its last connection, without the port; nil if unknown.
         public var address: String?
-        /// Program and version of its agent; nil: not known.
+        /// Program and version of its agent; nil if unknown.
         public var agent: String?
-        /// How its last connection that is over ended, as ``PostriderNotifications/DevicePresence/Ending`` spells it;
-        /// nil: not known.
+        /// How its last finished connection ended, in the spelling of
+        /// ``PostriderNotifications/DevicePresence/Ending``; nil if unknown.
         public var ending: String?
-        /// Whether it asks for groups of notifications to save power; nil: it is away.
+        /// Whether it asks for groups of notifications to save power; nil if it is away.
         public var savesPower: Bool?
-        /// How many notifications wait for it.
+        /// The number of notifications that wait for it.
         public var pending: Int
-        /// The addresses of two machines that use its identity, if the relay has noticed that.
+        /// The addresses of two machines that use its identity; nil if the relay has not noticed two.
         public var duplicates: [String]?
-        /// When both were last seen.
+        /// The time at which both were last seen.
         public var duplicatedAt: Int64?
         /// Its valid registrations.
         public var registrations: [Registration]
@@ -51,46 +51,46 @@ extension Control {
 
     /// One event of `GET /v1/devices/events`.
     public struct DeviceEvent: Codable, Sendable, Equatable {
-        /// What can happen.
+        /// The kinds of events.
         public enum What: String, Codable, Sendable, CaseIterable {
             /// A device has connected.
             case connected
-            /// It has left.
+            /// A device has left.
             case away
-            /// It has enrolled.
+            /// A device has enrolled.
             case enrolled
-            /// The operator has removed it.
+            /// The operator has removed a device.
             case removed
         }
 
-        /// What has happened.
+        /// The kind of the event.
         public var what: What
-        /// When.
+        /// The time of the event.
         public var at: Int64
         /// The device: 24 hexadecimal digits.
         public var identity: String
-        /// Its name.
+        /// The device's name.
         public var name: String
-        /// The address of its connection; empty: not known.
+        /// The address of its connection; empty if unknown.
         public var address: String
-        /// Program and version of its agent; empty: not known.
+        /// Program and version of its agent; empty if unknown.
         public var agent: String
-        /// Of `away`: how its connection ended, as in ``Device``.
+        /// For `away`: how its connection ended, as in ``Device``.
         public var ending: String?
-        /// Its tags; nil: it has none.
+        /// The device's tags; nil if it has none.
         public var tags: [String]?
     }
 
     /// `PATCH /v1/devices/<device>`.
     public struct DeviceChange: Codable, Sendable {
-        /// Its new name; nil: it keeps its own.
+        /// The new name; nil to keep the name.
         public var name: String?
-        /// Tags that it is to have as well.
+        /// Tags to add.
         public var addTags: [String]?
-        /// Tags that it is not to have any more.
+        /// Tags to remove.
         public var removeTags: [String]?
 
-        /// A change from its parts.
+        /// Creates a change from its parts.
         public init(name: String? = nil, addTags: [String]? = nil, removeTags: [String]? = nil) {
             self.name = name
             self.addTags = addTags
@@ -98,13 +98,13 @@ extension Control {
         }
     }
 
-    /// The answer to it.
+    /// The answer to a ``DeviceChange``.
     public struct LabelledDevice: Codable, Sendable {
         /// 24 hexadecimal digits.
         public var identity: String
-        /// Its name.
+        /// The device's name.
         public var name: String
-        /// Its tags.
+        /// The device's tags.
         public var tags: [String]
     }
 
@@ -112,16 +112,17 @@ extension Control {
     public struct RemovedDevice: Codable, Sendable {
         /// 24 hexadecimal digits.
         public var identity: String
-        /// The device that has its name from now on: one that calls itself so.
+        /// The device that has the removed device's name from now on, because it calls itself by it; nil if there is
+        /// none.
         public var heir: LabelledDevice?
     }
 
-    /// `PUT /v1/enrolment-keys/<name>`; without a body: no tags.
+    /// `PUT /v1/enrolment-keys/<name>`; without a body the key has no tags.
     public struct EnrolmentKeyAddition: Codable, Sendable {
-        /// The tags of the devices that enrol with it.
+        /// The tags of the devices that enrol with the key.
         public var tags: [String]?
 
-        /// An addition from its parts.
+        /// Creates an addition from its parts.
         public init(tags: [String]? = nil) { self.tags = tags }
     }
 }

@@ -4,7 +4,7 @@ public import PostriderNotifications
 public enum Control {
     /// `GET /v1/status`.
     public struct Status: Codable, Sendable {
-        /// What became of every accepted notification.
+        /// The counters of all accepted notifications, by result.
         public struct Counters: Codable, Sendable {
             /// Accepted by a device's home.
             public var accepted: UInt64
@@ -25,7 +25,7 @@ public enum Control {
             public var isBalanced: Bool
         }
 
-        /// What became of broadcasts, as a sum over the shards.
+        /// The counters of broadcasts, as a sum over the shards.
         public struct Broadcasts: Codable, Sendable {
             /// Accepted from providers.
             public var accepted: UInt64
@@ -35,7 +35,7 @@ public enum Control {
             public var dropped: UInt64
         }
 
-        /// How many event loops there are.
+        /// The number of event loops.
         public var shards: Int
         /// Open connections of providers.
         public var providerConnections: Int
@@ -43,17 +43,17 @@ public enum Control {
         public var deviceConnections: Int
         /// Enrolled devices.
         public var devices: Int
-        /// How many channels all apps have.
+        /// The number of channels of all apps.
         public var channels: Int
         /// Subscriptions of connected devices to channels.
         public var subscriptions: Int
-        /// What became of broadcasts.
+        /// The counters of broadcasts.
         public var broadcasts: Broadcasts
         /// Devices that returned together with many others and were told to come back later.
         public var deferredDevices: UInt64
         /// Connections that were closed as soon as they were accepted.
         public var refusedConnections: UInt64
-        /// What became of every accepted notification.
+        /// The counters of all accepted notifications.
         public var counters: Counters
         /// The same for each shard.
         public var countersOfShards: [Counters]
@@ -75,7 +75,7 @@ public enum Control {
         public var identifier: String
         /// The team.
         public var team: String
-        /// When it was added.
+        /// The time at which the key was added.
         public var addedAt: Int64
         /// The environment of the key; nil for both.
         public var environment: Environment?
@@ -144,7 +144,7 @@ public enum Control {
     public struct EnrolmentKey: Codable, Sendable {
         /// Its name.
         public var name: String
-        /// When it was added.
+        /// The time at which the key was added.
         public var addedAt: Int64
         /// The tags of the devices that enrol with it; nil: none.
         public var tags: [String]?

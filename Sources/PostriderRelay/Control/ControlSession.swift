@@ -140,7 +140,7 @@ final class ControlSession: EndpointOwner {
         head.add("content-type", "text/event-stream")
         head.add("cache-control", "no-store")
         endpoint.streams.openResponse(stream, head)
-        // Whoever reads this knows that nothing is missed from here on.
+        // A caller that reads this line misses no later event.
         endpoint.streams.send(stream, Array(": events follow\n\n".utf8).span)
     }
 

@@ -1,11 +1,11 @@
 import PostriderNotifications
 
-/// The names and tags of all devices, on shard 0: the only one that gives them. Pushes know nothing of it.
+/// The names and tags of all devices. It lives on shard 0, which alone assigns them; pushes do not use it.
 ///
-/// A name is unique. A device that enrols gets the name that it calls itself by, with a number behind it where another
-/// device has it already: a machine that was installed anew, or one that was cloned.
+/// A name is unique. A device that enrols gets the name by which it calls itself, with a number appended if another
+/// device has that name: a machine that was installed again, or a clone.
 final class DeviceDirectory {
-    /// Why something cannot be done.
+    /// The reason for which a change is impossible.
     struct Refusal: Error, Equatable {
         let status: Int
         let sentence: String
@@ -18,9 +18,9 @@ final class DeviceDirectory {
     private var entries: [DeviceIdentity: DirectoryEntry] = [:]
     private var names: [String: DeviceIdentity] = [:]
     private var tagCounts: [DeviceTag: Int] = [:]
-    /// How many devices call themselves so, by the name's key.
+    /// The number of devices that call themselves by a name, by the name's key.
     private var bases: [String: Int] = [:]
-    /// The last number behind a name, by the name's key.
+    /// The last number that was appended to a name, by the name's key.
     private var numbers: [String: Int] = [:]
 
     init(_ context: ShardContext, _ changes: RegistryChanges, _ exchange: PresenceExchange) {
@@ -31,16 +31,16 @@ final class DeviceDirectory {
 
     // MARK: Looking up
 
-    /// What is known of a device.
+    /// The entry of a device.
     subscript(device: DeviceIdentity) -> DirectoryEntry? { entries[device] }
 
-    /// The device that a text names: by its identity or its name; nil: there is none.
+    /// The device with this identity or name; nil if there is none.
     func find(_ text: String) -> DeviceIdentity? {
         if let identity = DeviceIdentity(hex: text) { return entries[identity] == nil ? nil : identity }
         return names[text.lowercased()]
     }
 
-    /// The devices that have any of these tags, or are among those that are named.
+    /// The devices that have any of these tags, or one of these names or identities.
     ///
     /// - Throws: ``Refusal`` for a name that no device has.
     func devices(named texts: [String], tagged tags: Set<DeviceTag>) throws(Refusal) -> Set<DeviceIdentity> {
@@ -53,15 +53,15 @@ final class DeviceDirectory {
         return devices
     }
 
-    /// The device that a text names.
+    /// The device with this identity or name.
     func known(_ text: String) throws(Refusal) -> DeviceIdentity {
         if let identity = find(text) { return identity }
         throw Refusal(
             status: 404, sentence: "There is no device \(text): 'postrider devices list' has their names.")
     }
 
-    /// The devices that seem to have taken the places of others: of each that is away, the oldest that calls itself
-    /// likewise and has enrolled since it was seen last.
+    /// The devices that have probably taken the place of absent ones: for each absent device, the oldest that calls
+    /// itself the same and has enrolled since the absent one was last seen.
     func successors(of absent: [(device: DeviceIdentity, since: Moment)]) -> [DeviceIdentity: DeviceIdentity]
     {
         let doubtful = absent.filter { entries[$0.device].map { bases[$0.base.key] ?? 0 > 1 } == true }
@@ -87,7 +87,7 @@ final class DeviceDirectory {
 
     // MARK: Devices come and go
 
-    /// Takes on what the registry holds, and names the devices that have no name, oldest first.
+    /// Adds the contents of the registry, and names the devices without a name, oldest first.
     func restore(_ registry: Registry) {
         let labels = Dictionary(registry.labels.map { ($0.device, $0) }, uniquingKeysWith: { $1 })
         var nameless: [DeviceRecord] = []
@@ -111,7 +111,7 @@ final class DeviceDirectory {
         }
     }
 
-    /// A device has enrolled, with these tags, which are in the registry.
+    /// Adds a device that has enrolled, with the tags that the registry has for it.
     func enrolled(_ record: DeviceRecord, _ tags: [DeviceTag]) {
         var tags = tags
         if !hasRoom(for: tags) {
@@ -132,15 +132,15 @@ final class DeviceDirectory {
             kind: "namesake")
     }
 
-    /// Whether devices may have these tags: as many different ones as there are to be.
+    /// Whether devices may have these tags, given the limit on different tags.
     func hasRoom(for tags: [DeviceTag]) -> Bool {
         tagCounts.count + tags.count { tagCounts[$0] == nil } <= Limits.tagsPerRelay
     }
 
-    /// A device was removed.
+    /// Removes a device.
     ///
-    /// - Returns: the device that has its name from now on: one that calls itself so, and that has a name of the
-    ///   directory's own.
+    /// - Returns: the device that has its name from now on: one that calls itself by this name, and whose present
+    ///   name was assigned by the directory. Nil if there is none.
     func removed(_ device: DeviceIdentity) -> DirectoryEntry? {
         guard let entry = entries.removeValue(forKey: device) else { return nil }
         names[entry.name.key] = nil
@@ -164,7 +164,7 @@ final class DeviceDirectory {
         for tag in entry.label.tags { count(tag, 1) }
     }
 
-    /// Gives a device the name that comes nearest to what it calls itself.
+    /// Gives a device the free name that is closest to what it calls itself.
     private func name(_ device: DeviceIdentity) {
         guard let base = entries[device]?.base else { return }
         var name = base
@@ -180,7 +180,7 @@ final class DeviceDirectory {
 
     // MARK: The operator
 
-    /// What the operator changes of a device.
+    /// The operator's change of a device.
     struct Change {
         var name: DeviceName?
         var added: [DeviceTag] = []
@@ -213,7 +213,7 @@ final class DeviceDirectory {
                 + "\(Limits.tagsPerRelay) are the most."
             return then(.failure(Refusal(status: 400, sentence: sentence)))
         }
-        // From now on nobody else gets the name.
+        // From now on no other device gets the name.
         replace(before.label, by: label)
         changes.apply([.putLabel(label)]) { [unowned self] result in
             if case .failure(let error) = result {
@@ -246,7 +246,7 @@ final class DeviceDirectory {
         tagCounts[tag] = count > 0 ? count : nil
     }
 
-    /// Keeps labels. Names that could not be kept are given anew at the next start.
+    /// Stores labels. A name that cannot be stored is assigned again at the next start.
     private func save(_ labels: [RegistryChange]) {
         changes.apply(labels) { [log = context.log] result in
             guard case .failure(let error) = result else { return }
@@ -256,7 +256,7 @@ final class DeviceDirectory {
 
     // MARK: Events
 
-    /// These have happened: followers are told, with the names of devices.
+    /// Reports these events to followers, with the names of the devices.
     func take(_ events: [Control.DeviceEvent]) {
         guard self.events.isFollowed else { return }
         self.events.take(

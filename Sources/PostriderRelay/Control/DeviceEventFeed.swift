@@ -1,26 +1,26 @@
 import PostriderNotifications
 
-/// Programs that follow the events of devices (`GET /v1/devices/events`), as server-sent events. It lives on shard 0,
-/// which every shard tells of events while anybody follows.
+/// Sends the events of devices to programs that follow them (`GET /v1/devices/events`), as server-sent events. It
+/// lives on shard 0; every shard reports events to it while anybody follows.
 final class DeviceEventFeed {
-    /// Sends bytes on a stream. False: too much waits there, and the stream is ended.
+    /// Sends bytes on a stream. Returns false if too much waits there; then the stream is ended.
     typealias Send = ([UInt8]) -> Bool
 
     private let exchange: PresenceExchange
     private var followers: [Int: Send] = [:]
     private var lastFollower = 0
     private var lastEvent = 0
-    /// Is told of events as they come; nil: nobody is.
+    /// Called with events as they come; nil if there is no observer.
     private var observer: (([Control.DeviceEvent]) -> Void)?
 
     init(_ exchange: PresenceExchange) { self.exchange = exchange }
 
-    /// Whether anybody is to be told of events.
+    /// Whether anybody follows events.
     var isFollowed: Bool { observer != nil || !followers.isEmpty }
 
-    /// Begins to send what happens from now on.
+    /// Begins to send the events from now on.
     ///
-    /// - Returns: the follower's number; nil: there are as many as may be.
+    /// - Returns: the follower's number; nil if the limit of followers is reached.
     func follow(_ send: @escaping Send) -> Int? {
         guard followers.count < Limits.eventStreams else { return nil }
         exchange.count(1)
@@ -29,18 +29,18 @@ final class DeviceEventFeed {
         return lastFollower
     }
 
-    /// Has `observer` told of events, for as long as the relay runs.
+    /// Calls `observer` with the events, as long as the relay runs.
     func observe(_ observer: @escaping ([Control.DeviceEvent]) -> Void) {
         self.observer = observer
         exchange.count(1)
     }
 
-    /// A follower has gone.
+    /// Removes a follower.
     func leave(_ number: Int) {
         if followers.removeValue(forKey: number) != nil { exchange.count(-1) }
     }
 
-    /// This has happened.
+    /// Passes events to all followers.
     func take(_ events: [Control.DeviceEvent]) {
         observer?(events)
         guard !followers.isEmpty else { return }

@@ -1,17 +1,17 @@
 import PostriderNotifications
 
-/// Which of its devices a shard is to tell of.
+/// A selection of a shard's devices.
 struct DeviceFilter: Sendable, Equatable {
-    /// Whether connected ones are asked for, or those that are away; nil: both.
+    /// True for connected devices only, false for absent ones only, nil for both.
     var isConnected: Bool?
-    /// Only those that have been away for so many seconds.
+    /// Only devices that have been away for at least this many seconds.
     var awaySeconds: Int64?
-    /// Only these; nil: all.
+    /// Only these devices; nil for all.
     var only: Set<DeviceIdentity>?
-    /// Only those that have a good registration of this app, and no other registrations of theirs; nil: all.
+    /// Only devices with a valid registration of this app, without their other registrations; nil for all.
     var topic: Topic?
 
-    /// Whether a device is asked for, as far as its presence says so.
+    /// Whether a device with this presence is selected.
     func wants(_ presence: DevicePresence, now: Moment) -> Bool {
         if let isConnected, presence.isConnected != isConnected { return false }
         guard let awaySeconds else { return true }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import PostriderNotifications
 
-/// What the operator does with devices.
+/// Answers the operator's requests about devices.
 final class DeviceRoutes {
     typealias Respond = ControlHandler.Respond
 
@@ -15,7 +15,7 @@ final class DeviceRoutes {
         self.directory = directory
     }
 
-    /// Works off a request. False: it is about something else.
+    /// Answers a request. Returns false if the request is about something else.
     func handle(
         _ method: String, _ name: String?, _ query: Substring, _ body: [UInt8], _ respond: @escaping Respond
     ) -> Bool {

@@ -1,32 +1,32 @@
 import PostriderNotifications
 
-/// Which devices the operator asks for, and in which order: the query of `GET /v1/devices`.
+/// The query of `GET /v1/devices`: the selected devices and their order.
 struct DeviceSelection {
-    /// How devices can be sorted.
+    /// The orders in which devices can be sorted.
     enum Order: String, CaseIterable {
-        /// Oldest enrolment first.
+        /// By the time of enrolment, oldest first.
         case enrolled
         /// By name.
         case name
-        /// Those first that have been as they are for longest.
+        /// By the time since the last change of the presence, longest first.
         case since
-        /// Those first for which most waits.
+        /// By the number of waiting notifications, most first.
         case pending
     }
 
-    /// What every shard can say of its devices.
+    /// The conditions that every shard can check for its devices.
     var filter = DeviceFilter()
-    /// Only devices of these names or identities, or with one of these tags, where any are given.
+    /// Only devices with one of these names or identities, or with one of these tags, if any are given.
     var names: [String] = []
     var tags: Set<DeviceTag> = []
     var order = Order.enrolled
 
-    /// What is wrong with a query: one sentence.
+    /// The fault of a query, as one sentence.
     struct Mistake: Error {
         let sentence: String
     }
 
-    /// Understands a query such as `away-for=300&tag=lobby&sort=since`.
+    /// Parses a query such as `away-for=300&tag=lobby&sort=since`.
     init(_ query: Substring) throws(Mistake) {
         for part in query.split(separator: "&") {
             let pair = part.split(separator: "=", maxSplits: 1).map(String.init)
@@ -69,10 +69,10 @@ struct DeviceSelection {
         }
     }
 
-    /// A hundred years.
+    /// One hundred years.
     private static let mostSeconds: Int64 = 3_155_760_000
 
-    /// The devices in the order that is asked for; those that are equal in it are ordered by enrolment.
+    /// Returns the devices in the selected order; devices that are equal in it are ordered by enrolment.
     func sorted(_ devices: [Control.Device]) -> [Control.Device] {
         devices.sorted { left, right in
             switch order {

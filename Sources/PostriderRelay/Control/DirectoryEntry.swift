@@ -1,8 +1,8 @@
 import PostriderNotifications
 
-/// What the ``DeviceDirectory`` knows of a device.
+/// The directory's entry of a device (``DeviceDirectory``).
 struct DirectoryEntry: Sendable {
-    /// The name that comes nearest to what the device calls itself.
+    /// The name that is closest to what the device calls itself.
     let base: DeviceName
     let enrolledAt: Moment
     var label: DeviceLabel
@@ -13,6 +13,6 @@ struct DirectoryEntry: Sendable {
         self.label = label
     }
 
-    /// Its name: the directory gives every device one.
+    /// The device's name; the directory gives one to every device.
     var name: DeviceName { label.name ?? base }
 }

@@ -4,7 +4,7 @@ import PostriderNotifications
 enum ShardQuestion: Sendable {
     /// Ask for the counters.
     case tally
-    /// Which devices there are of those that are asked for.
+    /// List the devices of this shard that the filter selects.
     case devices(DeviceFilter)
     /// Remove a device and its pending notifications.
     case remove(DeviceIdentity)
@@ -40,7 +40,7 @@ struct ShardReport: Sendable {
     var broadcasts = BroadcastTally()
 }
 
-/// A device, as the operator is told about it.
+/// The report about one device, for the operator.
 struct DeviceReport: Sendable {
     /// A valid registration and its token.
     struct Registration: Sendable {
@@ -51,7 +51,7 @@ struct DeviceReport: Sendable {
 
     let record: DeviceRecord
     let presence: DevicePresence
-    /// Whether it asks for groups of notifications to save power; nil: it is away.
+    /// Whether it asks for groups of notifications to save power; nil if it is away.
     let savesPower: Bool?
     let pending: Int
     /// Two machines that use its identity; nil if only one was seen.

@@ -41,13 +41,13 @@ final class DeviceEntry {
     /// The identity of the device.
     var identity: DeviceIdentity { device.record.identity }
 
-    /// How many notifications wait for the device.
+    /// The number of notifications that wait for the device.
     var pendingCount: Int { device.pendingCount + found.count }
 
     /// When the oldest waiting notification was accepted, to the second; nil if none waits.
     var oldestAcceptedAt: Moment? { found.first?.acceptedAt ?? device.queue.first?.acceptedAt }
 
-    /// When it was seen last, while it is away.
+    /// The time at which an absent device was last seen.
     var lastSeenAt: Moment { presence.value.since }
 
     init(_ record: DeviceRecord) {
@@ -56,17 +56,17 @@ final class DeviceEntry {
             value: DevicePresence(isConnected: false, since: record.seenAt, address: "", agent: ""))
     }
 
-    /// It is connected, or away. True: the registry is to be told, which it was not before.
+    /// Notes that the device has connected or left. Returns true if the registry must now store that.
     func note(_ presence: DevicePresence) -> Bool {
         self.presence.value = presence
         defer { self.presence.isUnsaved = true }
         return !self.presence.isUnsaved
     }
 
-    /// This was found in the registry.
+    /// Takes over the presence that was read from the registry.
     func restore(_ presence: DevicePresence) { self.presence.value = presence }
 
-    /// The registry is told of its presence at this second.
+    /// Notes that the registry stores the presence at this second.
     func beginSaving(at second: UInt32) {
         presence.savedSecond = second
         presence.isUnsaved = false

@@ -1,9 +1,9 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// Which devices are connected, since when, and how they left.
+/// The presence of devices: whether they are connected, since when, and how they left.
 extension DeviceHome {
-    /// Takes on what the registry holds of an earlier run of the relay.
+    /// Takes over the presences that the registry has from an earlier process of the relay.
     func restorePresence(_ registry: Registry) {
         let run =
             registry.lastRun ?? RelayRun(startedAt: Moment(milliseconds: 0), aliveAt: Moment(milliseconds: 0))
@@ -16,7 +16,7 @@ extension DeviceHome {
         }
     }
 
-    /// A device was welcomed.
+    /// Notes that a device was welcomed.
     func noteConnected(
         _ entry: DeviceEntry, at address: String, agent: String, insteadOf older: DeviceSession?
     ) {
@@ -28,7 +28,7 @@ extension DeviceHome {
         tell(.connected, of: entry)
     }
 
-    /// A device's link is over.
+    /// Notes that a device's link has ended.
     func noteLeft(_ entry: DeviceEntry, _ ending: DevicePresence.Ending) {
         var presence = entry.presence.value
         (presence.isConnected, presence.since, presence.ending) = (false, context.now, ending)
@@ -36,7 +36,7 @@ extension DeviceHome {
         tell(.away, of: entry)
     }
 
-    /// Tells whoever follows the events of devices, on shard 0, at the end of the turn.
+    /// Adds an event for the followers on shard 0, if there are any; it is sent at the end of the turn.
     func tell(_ what: Control.DeviceEvent.What, of entry: DeviceEntry) {
         guard presence.hasListeners else { return }
         let presence = entry.presence.value
@@ -47,7 +47,7 @@ extension DeviceHome {
                 ending: what == .away ? presence.ending?.rawValue : nil))
     }
 
-    /// The end of a turn.
+    /// Sends the events of this turn.
     func sendEvents() {
         guard !events.isEmpty else { return }
         context.outbox.send(.control(.devices(events)), to: 0)
@@ -55,15 +55,15 @@ extension DeviceHome {
     }
 }
 
-/// Texts that many devices have in common, each kept once.
+/// Texts that many devices have in common, each stored once.
 struct SharedTexts {
     private let most: Int
     private var texts: Set<String> = []
 
-    /// Texts of which so many are shared; others are as they came.
+    /// Creates a table that shares at most this many different texts; all others are stored separately.
     init(most: Int) { self.most = most }
 
-    /// The same text, which all that have it share.
+    /// Returns the same text, which shares its memory with earlier equal ones.
     mutating func shared(_ text: String) -> String {
         if let index = texts.firstIndex(of: text) { return texts[index] }
         if texts.count < most { texts.insert(text) }

@@ -19,13 +19,13 @@ final class DeviceHome {
     private var sightings: [DeviceIdentity] = []
     /// Whether it was logged that the counters do not balance.
     var hasRaisedAlarm = false
-    /// Who listens to the events of devices.
+    /// The listeners for events of devices.
     let presence: PresenceExchange
     private(set) lazy var journal = PresenceJournal(
         context, changes, startedAt: presence.startedAt, find: { [unowned self] in entries[$0] })
-    /// Agents of devices.
+    /// The agents' names and versions, which many devices have in common.
     var agents = SharedTexts(most: Limits.sharedAgentTexts)
-    /// Events of this turn.
+    /// The events of this turn.
     var events: [Control.DeviceEvent] = []
 
     init(

@@ -3,7 +3,7 @@ import PostriderNotifications
 import PostriderTransport
 
 extension DevicePresence.Ending {
-    /// What the end of a connection means for its device; nobody has said goodbye on it.
+    /// The ending for the end of a connection on which neither side has said goodbye.
     init(_ reason: CloseReason) {
         switch reason {
         case .localClose, .loopStopped, .internalError: self = .relayStopped
@@ -16,7 +16,7 @@ extension DevicePresence.Ending {
         }
     }
 
-    /// What a goodbye of the relay means for its device.
+    /// The ending for a goodbye of the relay.
     init?(ofRelay reason: Goodbye.Reason) {
         switch reason {
         case .shutdown: self = .relayStopped

@@ -26,7 +26,7 @@ final class DeviceSession: EndpointOwner {
     /// The device's subscriptions to channels; they end with the link.
     var subscriptions: [SubscriptionIntent: Subscription] = [:]
     var keepalive = Keepalive()
-    /// How the link ended, as far as its ends have said so; nil: nobody has.
+    /// How the link ended, if one of its ends has said so.
     var ending: DevicePresence.Ending?
     private(set) var isEnding = false
     /// The status with which the link's stream will end: set when the relay has said goodbye and acknowledgements still

@@ -1,28 +1,29 @@
 import PostriderNotifications
 
 extension Limits {
-    /// Milliseconds until the registry is told of devices that have connected or left: many are told together.
+    /// Milliseconds between a change of presence and its transaction, so that many changes share one.
     static let presenceMilliseconds = 1_000
-    /// Such devices of one shard in one transaction, which takes about 5 milliseconds.
+    /// The most devices of one shard in one such transaction, which takes about 5 milliseconds.
     static let presencesAtOnce = 1024
-    /// Seconds for which the registry is not told of a device again.
+    /// Seconds after which the registry may store another presence of the same device.
     static let presenceRestSeconds: UInt32 = 60
     /// Milliseconds between two notes in the registry that the relay runs.
     static let runNoteMilliseconds: Int64 = 30_000
-    /// Texts of agents, program and version, that devices of a shard share instead of keeping one each.
+    /// The most texts of agents (program and version) that devices of a shard share. All others are stored once per
+    /// device.
     static let sharedAgentTexts = 256
-    /// Devices of which one run of the operator's program is told. At about 300 bytes each: 300 KiB.
+    /// The most devices in one run of the operator's program. At about 300 bytes each: 300 KiB.
     static let presencesPerRun = 1000
-    /// Devices that wait until they are told. At about 400 bytes each: 26 MiB.
+    /// The most devices that wait for a run of the program. At about 400 bytes each: 26 MiB.
     static let presencesWaiting = 65_536
-    /// Batches of events on their way to the operator's program; further ones are lost, and the log says so.
+    /// The most batches of events on their way to the operator's program; further ones are lost, and that is logged.
     static let presenceLetters = 1024
-    /// Seconds that one run of the operator's program has.
+    /// The longest run of the operator's program, in seconds.
     static let presenceProgramSeconds = 60
-    /// Bytes of its output that are kept, the last of which go to the log.
+    /// The most bytes of its output that are kept; the last of them are logged.
     static let presenceTailBytes = 1024
-    /// Programs that follow the events of devices.
+    /// The most programs that follow the events of devices.
     static let eventStreams = 16
-    /// Bytes that may wait for one of them; then it is ended. All of them: 16 MiB.
+    /// The most bytes that wait for one of them; above that its stream is ended. All of them: 16 MiB.
     static let eventStreamBytes = 1024 * 1024
 }

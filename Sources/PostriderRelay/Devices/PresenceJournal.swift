@@ -1,36 +1,37 @@
 import PostriderNotifications
 import PostriderTransport
 
-/// The presence of a device, and what the registry knows of it.
+/// The presence of a device, and its state in the registry.
 struct JournaledPresence {
     var value: DevicePresence
-    /// When the registry was told last, in seconds since 1970; 0: not since the relay was started.
+    /// The time at which the registry last stored it, in seconds since 1970; 0 if it has not since the relay's start.
     var savedSecond: UInt32 = 0
-    /// Whether the registry is to be told, as soon as it is that device's turn.
+    /// Whether the registry must store it at the device's next turn.
     var isUnsaved = false
 }
 
-/// Tells the registry of the presence of one shard's devices, and that the relay runs.
+/// Stores the presence of one shard's devices in the registry, and the fact that the relay runs.
 ///
-/// Devices that connect or leave are written a second later, many in one transaction, and each at most once a minute.
-/// Of devices that stay connected nothing is written: every half minute the journal notes that the relay runs, and who
-/// is connected in the registry was so until then. So what is known after the relay was killed is right to the minute.
+/// Changes are written a second later, many in one transaction, and for each device at most once a minute. Nothing is
+/// written for devices that stay connected. Instead the journal notes every half minute that the relay runs: a device
+/// that is connected in the registry was so until the last note. So after a kill of the relay, the stored presence is
+/// right to the minute.
 final class PresenceJournal {
     private let context: ShardContext
     private let changes: RegistryChanges
     private let startedAt: Moment
     private let find: (DeviceIdentity) -> DeviceEntry?
-    /// To be written with the next batch, in the order in which they changed.
+    /// The devices for the next transaction, in the order of their changes.
     private var due: [DeviceIdentity] = []
-    /// To be written when their minute is over.
+    /// The changed devices whose minute is not over.
     private var resting: [DeviceIdentity] = []
     private var isWriting = false
     private var isClosed = false
-    /// When the registry was told last that the relay runs; nil: not yet.
+    /// The time of the last note that the relay runs; nil if there is none yet.
     private var toldAt: Moment?
     private lazy var timer = context.scheduler.makeTimer { [unowned self] in write() }
 
-    /// - Parameter find: the entry of a device, where there is one.
+    /// - Parameter find: returns the entry of a device, if there is one.
     init(
         _ context: ShardContext, _ changes: RegistryChanges, startedAt: Moment?,
         find: @escaping (DeviceIdentity) -> DeviceEntry?
@@ -41,7 +42,7 @@ final class PresenceJournal {
         self.find = find
     }
 
-    /// A device has connected or left.
+    /// Notes that a device has connected or left.
     func note(_ presence: DevicePresence, of entry: DeviceEntry) {
         guard entry.note(presence), !isClosed else { return }
         if isResting(entry) {
@@ -52,7 +53,7 @@ final class PresenceJournal {
         }
     }
 
-    /// Time goes by: the minutes of some are over, and the registry learns that the relay runs, if it has devices.
+    /// Moves devices whose minute is over to the next transaction, and notes that the relay runs, if it has devices.
     func tick(hasDevices: Bool) {
         guard !isClosed else { return }
         let rested = resting.filter(hasRested)
@@ -66,8 +67,8 @@ final class PresenceJournal {
         apply([])
     }
 
-    /// The relay stops: everything is written at once. Who is connected in the registry was so until now; that the
-    /// devices leave from here on need not be told.
+    /// Writes everything at once, because the relay stops. Devices that are connected in the registry were so until
+    /// now, so their later ends need not be stored.
     func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -108,7 +109,7 @@ final class PresenceJournal {
         }
     }
 
-    /// The disk has refused these: they are written again when their minute is over.
+    /// Keeps devices whose write has failed; they are written again when their minute is over.
     private func keep(_ devices: [DeviceIdentity]) {
         for device in devices {
             guard let entry = find(device), entry.note(entry.presence.value), !isClosed else { continue }

@@ -1,17 +1,17 @@
 import PostriderNotifications
 import Synchronization
 
-/// What shards know about who wants to hear of devices that connect and leave. Shared by all threads of a relay.
+/// What all threads of a relay share about the presence of devices.
 final class PresenceExchange: Sendable {
-    /// When the relay was started, by which the registry tells its runs apart; nil: each shard takes its own start.
+    /// The start of the relay, by which the registry distinguishes its processes; nil to use each shard's own start.
     let startedAt: Moment?
     private let listeners = Atomic(0)
 
     init(startedAt: Moment? = nil) { self.startedAt = startedAt }
 
-    /// Whether anybody wants to hear of events: a shard asks for each device that connects or leaves.
+    /// Whether anybody listens to events; a shard checks this for each device that connects or leaves.
     var hasListeners: Bool { listeners.load(ordering: .relaxed) > 0 }
 
-    /// One more wants to hear of events, or one less.
+    /// Changes the number of listeners by 1 or -1.
     func count(_ change: Int) { listeners.add(change, ordering: .relaxed) }
 }

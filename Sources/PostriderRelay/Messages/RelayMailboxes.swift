@@ -7,7 +7,7 @@ final class RelayMailboxes: Sendable {
     let transit = ConnectionsInTransit()
     /// Collects the shards' reports for metrics.
     let measurements = RelayMeasurements()
-    /// Who wants to hear of devices that connect and leave.
+    /// The presence of devices.
     let presence = PresenceExchange(
         startedAt: Moment(milliseconds: EventLoop.realtimeMilliseconds))
     let shards: [Mailbox<ShardMessage>]

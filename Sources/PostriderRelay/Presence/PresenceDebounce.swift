@@ -1,31 +1,31 @@
 import PostriderNotifications
 
-/// Which events of devices the operator's program is told: a device that leaves and comes back at once is not told, and
-/// neither are all devices when the relay was started anew and they come back. Pure: the time comes in as an argument,
-/// in milliseconds of any clock that does not go back.
+/// Decides which events of devices the operator's program gets. It does not get a device that leaves and comes back
+/// at once, nor all devices that come back after a restart of the relay. Pure: the time comes in as an argument, in
+/// milliseconds of any clock that does not go back.
 struct PresenceDebounce {
     private struct Change {
         let event: Control.DeviceEvent
-        /// When the program is told, if nothing else has happened until then.
+        /// The time at which the program gets the event, if nothing else happens until then.
         var dueAt: Int64
-        /// When the device first changed since it was told last.
+        /// The time of the device's first change since the program's last event about it.
         let firstAt: Int64
     }
 
-    /// Whether the program was told last that a device is connected.
+    /// Whether a device was connected in the program's last event about it.
     private var told: [String: Bool] = [:]
     private var waiting: [String: Change] = [:]
-    /// To be told without waiting.
+    /// The events that need not wait.
     private var ready: [Control.DeviceEvent] = []
-    /// Events for which there was no room since this was last asked.
+    /// The number of events that were dropped since the last ``takeDropped()``, because there was no room.
     private var dropped = 0
 
-    /// Milliseconds that a device must stay as it is, and for which it is waited at most.
+    /// The milliseconds for which a device must not change, and the longest wait for that.
     static let settle = (milliseconds: Int64(5_000), most: Int64(60_000))
-    /// Milliseconds that devices have to come back after a start of the relay.
+    /// The milliseconds that devices have to come back after a start of the relay.
     static let returnMilliseconds: Int64 = 120_000
 
-    /// - Parameter before: the leaving of each device that was connected when the relay ran last.
+    /// - Parameter before: the end of each connection that was open when the relay last ran.
     init(before: [Control.DeviceEvent], now: Int64) {
         for event in before {
             told[event.identity] = true
@@ -34,16 +34,16 @@ struct PresenceDebounce {
         }
     }
 
-    /// When something is to be told next; nil: nothing is.
+    /// The time of the next event for the program; nil if there is none.
     var nextDue: Int64? { ready.isEmpty ? waiting.values.map(\.dueAt).min() : .min }
 
-    /// Takes the number of events out for which there was no room.
+    /// Returns the number of dropped events, and resets it.
     mutating func takeDropped() -> Int {
         defer { dropped = 0 }
         return dropped
     }
 
-    /// This has happened.
+    /// Adds an event.
     mutating func take(_ event: Control.DeviceEvent, now: Int64) {
         switch event.what {
         case .enrolled, .removed:
@@ -64,7 +64,7 @@ struct PresenceDebounce {
         }
     }
 
-    /// Takes out what is to be told now, in the order in which it happened.
+    /// Removes and returns the events for the program that are due, in their order.
     mutating func takeDue(now: Int64) -> [Control.DeviceEvent] {
         for (identity, change) in waiting where change.dueAt <= now {
             waiting[identity] = nil

@@ -2,14 +2,14 @@ import PostriderNotifications
 public import PostriderSystem
 import PostriderTransport
 
-/// A program of the operator's that the relay runs.
+/// A program of the operator that the relay runs.
 public struct OperatorProgram: Sendable {
-    /// What is started.
+    /// The program and its arguments.
     public let start: ProgramStart
-    /// Why it cannot be started, as a sentence; nil: it can. Asked before each start.
+    /// Returns the reason for which it cannot be started, as a sentence; nil if it can. Called before each start.
     public let mistake: @Sendable () -> String?
 
-    /// A program from its parts.
+    /// Creates a program from its parts.
     public init(start: ProgramStart, mistake: @escaping @Sendable () -> String?) {
         self.start = start
         self.mistake = mistake
@@ -17,7 +17,7 @@ public struct OperatorProgram: Sendable {
 }
 
 /// Runs the operator's program for devices that connect and leave (`on-presence`), one run at a time, with a line of
-/// JSON for each device on its standard input. It lives on a thread of its own: no shard ever starts a process.
+/// JSON for each device on its standard input. It lives on its own thread, so that no shard ever starts a process.
 final class PresenceProgram {
     private let program: OperatorProgram
     private let loop: EventLoop
@@ -41,16 +41,16 @@ final class PresenceProgram {
 
     private var now: Int64 { Int64(loop.now / 1_000_000) }
 
-    /// This has happened.
+    /// Adds events.
     func take(_ events: [Control.DeviceEvent]) {
         for event in events { debounce.take(event, now: now) }
         armTimer()
     }
 
-    /// The relay stops: a run that goes on ends with it.
+    /// Ends the current run, because the relay stops.
     func close() { run?.kill() }
 
-    /// Whether the program has been started and has not ended.
+    /// Whether a run has started and not ended.
     var isRunning: Bool { run != nil }
 
     private func armTimer() {
@@ -106,11 +106,11 @@ final class PresenceProgram {
     }
 }
 
-/// Where the operator's program is run: a loop that has a mailbox and nothing else.
+/// The thread for the operator's program: a loop with a mailbox and no sockets.
 struct PresenceThread: Sendable {
-    /// What the thread is told.
+    /// The messages to the thread.
     enum Message: Sendable {
-        /// These have happened.
+        /// These events have happened.
         case events([Control.DeviceEvent])
         /// The relay stops.
         case close
@@ -118,7 +118,7 @@ struct PresenceThread: Sendable {
 
     let program: OperatorProgram
     let mailbox: Mailbox<Message>
-    /// The leaving of each device that was connected when the relay ran last.
+    /// The end of each connection that was open when the relay last ran.
     let before: [Control.DeviceEvent]
     let log: Log
 
@@ -157,7 +157,7 @@ struct PresenceThread: Sendable {
 }
 
 extension LoadedStore {
-    /// The leaving of each device that was connected when the relay ran last.
+    /// The end of each connection that was open when the relay last ran.
     var departures: [Control.DeviceEvent] {
         guard let run = registry.lastRun else { return [] }
         let names = Dictionary(registry.devices.map { ($0.identity, $0.name) }, uniquingKeysWith: { $1 })

@@ -51,7 +51,7 @@ struct ProviderCredentials {
     /// Whether the provider is authenticated.
     var hasAuthenticated: Bool { certificate != nil || binding != nil }
 
-    /// Those of whoever is let in on the control socket.
+    /// The credentials of the operator on the control socket.
     static var ofOperator: ProviderCredentials {
         var credentials = ProviderCredentials()
         credentials.isOperator = true

@@ -3,7 +3,7 @@ import PostriderNotifications
 /// The provider connections of one shard by number, so that answers find their provider.
 final class ProviderSessions: PushAnswering {
     private var table = SortedTable<UInt64, ProviderSession>()
-    /// Is given the answers to pushes of no provider's connection: some are the operator's.
+    /// Called with the answers to pushes that came over no provider's connection: some are the operator's.
     var answerOthers: ((ReplyAddress, PushResult) -> Void)?
 
     var count: Int { table.count }

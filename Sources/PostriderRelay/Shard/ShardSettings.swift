@@ -15,7 +15,7 @@ struct ShardSettings: Sendable {
     var providerIdleMilliseconds = Limits.providerIdleSeconds.usual * 1000
     /// Captures requests and applies rules to pushes; nil on a relay in production.
     var bench: TestBench?
-    /// Who wants to hear of devices that connect and leave.
+    /// The presence of devices, shared with all threads.
     var presence = PresenceExchange()
 }
 

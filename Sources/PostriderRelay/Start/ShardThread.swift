@@ -137,7 +137,7 @@ struct ShardThread: Sendable {
             devices: devices.map(\.address))
     }
 
-    /// Has the operator's program told of devices that connect and leave.
+    /// Lets the operator's program observe devices that connect and leave.
     private func tellProgram(of feed: DeviceEventFeed) {
         feed.observe { [mailboxes, log] events in
             guard !mailboxes.programs.post(.events(events)) else { return }

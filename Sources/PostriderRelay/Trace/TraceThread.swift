@@ -10,7 +10,7 @@ struct TraceThread: Sendable {
     let sample: Int
     let closed: CountDownLatch
     let log: Log
-    /// Is shown all records before they are written; nil on a relay in production.
+    /// Gets all records before they are written; nil on a relay in production.
     let bench: TestBench?
     let openTrace: @Sendable () throws(StoreError) -> any TraceStore
 
