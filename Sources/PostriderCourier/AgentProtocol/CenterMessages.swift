@@ -1,5 +1,5 @@
 /// A call of an app to its user notification centre, which the agent keeps (`CenterCall`). Each call is answered
-/// once. An app whose answer was lost may repeat the call on another stream, and it has the effect of one.
+/// once. If the answer was lost, the app may repeat the call on another stream; the repetition changes nothing more.
 public struct CenterCall: CourierMessage {
     /// The number that the app gave to the call, which the answer repeats.
     public let call: UInt64

@@ -63,8 +63,8 @@ public struct PathKeepalive: Hashable, Sendable {
         return true
     }
 
-    /// A connection was cut. Returns true if the interval is shorter now. If the path had survived as much before,
-    /// the first cut is ignored, because the relay may have ended.
+    /// A connection was cut after a silence. Returns true if the interval is shorter now. If the path has survived a
+    /// silence of this length before, the first such cut changes nothing, because the relay itself may have ended.
     public mutating func cut(_ cut: Cut, granted: Int) -> Bool {
         let present = seconds(granted: granted)
         switch cut {

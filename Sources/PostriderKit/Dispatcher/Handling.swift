@@ -17,8 +17,8 @@ public enum BackgroundFetchResult: UInt, CaseIterable, Sendable {
 /// The handling of one notification by all of its observers. It ends when the post and every asynchronous observer
 /// have finished, and then its outcome is reported once.
 ///
-/// An asynchronous observer gets a share while the notification is posted, begins it when the notification's turn
-/// comes, and finishes it.
+/// Each asynchronous observer gets a ``Share`` while the notification is posted. It begins its share when it starts to
+/// handle the notification, and finishes it afterwards.
 final class Handling: Sendable {
     /// The outcome of a handling.
     enum Outcome: Equatable {

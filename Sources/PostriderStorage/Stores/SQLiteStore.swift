@@ -71,7 +71,7 @@ public final class SQLiteStore: Store {
     }
 
     /// Applies changes to the registry in order, all or none. After a disk failure it is unknown which of the two
-    /// happened; changes may be applied again, and then have the effect of once.
+    /// happened. Applying the same changes again is harmless.
     public func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
         let registry = open().registry
         maintain()

@@ -37,8 +37,8 @@ extension EventLoop {
 
     /// Handles deferred events: at least one, and more for as long as the thread has worked for other connections
     /// since the last run. So handshakes make progress even while other connections keep the loop busy. The measure
-    /// is the thread's own processor time, because wall-clock time includes interruptions by other threads. The end
-    /// of a connection that was cut ends the run, because most of the work of an end follows later in the turn.
+    /// is the thread's own processor time, because wall-clock time includes interruptions by other threads. A run also
+    /// ends after an event that ends a connection, because most of the work for that follows later in the turn.
     func runDeferred() {
         isVisitOver = false
         let start = Self.read(CLOCK_MONOTONIC)

@@ -97,9 +97,9 @@ internal import Glibc
     /// When polling ends, in monotonic nanoseconds.
     var pollingEnds: UInt64 = 0
 
-    /// Called after a turn's events have been handled and before the flush, and again after a flush that had something
-    /// to write. If deferred events were handled, all of this happens once more. The owner of the loop posts the
-    /// messages here that it collected during the turn.
+    /// The owner of the loop posts the messages here that it collected during the turn. Called before each flush, and
+    /// again after a flush that had something to write. A turn flushes after its events, and again after deferred
+    /// events, if there were any.
     public var turnEnded: (() -> Void)?
 
     /// Creates a loop that watches nothing yet.

@@ -43,8 +43,8 @@ struct SendArguments: Sendable {
     /// The recipients: devices or channels.
     var addressees: [SendTarget] { channels.isEmpty ? targets : channels.map { SendTarget(token: $0) } }
 
-    /// Whether the push is made on the relay's control socket. This is so if no provider key is given, and no relay
-    /// except by its socket or configuration.
+    /// Whether the push is made on the relay's control socket instead of the provider port: the options name no key
+    /// and no address of a relay, but a control socket, a configuration, or a group of devices.
     static func pushesByControl(_ options: ParsedOptions) -> Bool {
         let ofProvider = ["relay", "host", "key-file", "key-id", "team-id", "directory", "environment"]
         guard !ofProvider.contains(where: options.isSet), options.list("channel").isEmpty else {
