@@ -38,8 +38,8 @@ final class Snapshot: StoreSnapshot {
                 for source in held {
                     let path = partial + "/" + source.name
                     try copy(source.database, to: path)
-                    // An empty log replaces the log of the store over whose files an operator puts the copy. SQLite
-                    // would take the old log for the copy's own.
+                    // If an operator copies the backup over the files of a store, this empty log replaces the old log,
+                    // which SQLite would otherwise apply to the copied file.
                     try Database.makeFile(path + "-wal")
                 }
             }
