@@ -43,6 +43,11 @@ chroot "$machine" systemctl --quiet enable trial.service
 chroot "$machine" apt-get -qq install --yes --no-install-recommends "/srv/trial/${package##*/}" >"$folder/log" 2>&1 \
     || { cat "$folder/log" >&2; fail "the package cannot be installed"; }
 
+# Devices have little room: the program of agent and relay, stripped, is held to 20 MB.
+size="$(stat --format=%s "$machine/usr/bin/postrider")"
+((size <= 20000000)) || fail "the installed program has $size bytes, more than 20000000"
+echo "the installed program has $size bytes"
+
 echo "starting it"
 scope=()
 [[ -d /run/systemd/system ]] || scope=(--keep-unit)
