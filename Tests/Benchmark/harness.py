@@ -1,4 +1,4 @@
-"""Drives the relay with `postrider load`, and brokers that speak other protocols with `peer-load`."""
+"""Loads the relay with `postrider load`, and brokers with other protocols with `peer-load`."""
 
 import argparse
 import contextlib
@@ -14,27 +14,27 @@ import document
 from machine import CLIENT, SERVER, allow_descriptors, cpu, finished, last_line, pss, run, start, stop
 
 TOKENS = 1000
-# Descriptors that a server needs for other things than connections, with room.
+# The descriptors that a server needs in addition to connections, with a reserve.
 RESERVE = 1000
-# A relay of one shard, without what protects it from many devices at one address and from many pushes to one.
+# A relay of one shard, without the limits for many devices at one address and for many pushes to one device.
 OPEN = ["--shards", 1, "--source-rate", 1_000_000, "--source-connections", 1_000_000, "--pushes-per-second", 0]
 
 
 class Harness:
     def __init__(self, products, folder, seconds):
-        """`products` has the programs, built for release; `folder` is for all that is written."""
+        """`products` has the programs, built for release; all files are written to `folder`."""
         self.products = Path(products).resolve()
         self.program = self.products / "postrider"
         self.folder = Path(folder)
         self.seconds = seconds
-        # A relay that ends at once leaves its certificates.
+        # A relay that is started and ended leaves its certificates.
         relay, _ = self.relay(self.folder)
         stop(relay)
         self.tokens = [secrets.token_hex(32) for _ in range(TOKENS)]
         (self.folder / "tokens").write_text("\n".join(self.tokens))
 
     def relay(self, folder, *options, **settings):
-        """A relay of `postrider dev` that listens, and what it says of itself."""
+        """Yields a listening relay of `postrider dev`, and its description."""
         log = self.folder / "relay.log"
         with log.open("w") as file:
             relay = start(self.program, "dev", "--capture", "false", "--directory", folder, "--json", "--provider-port", 0,
@@ -47,8 +47,8 @@ class Harness:
 
     @contextlib.contextmanager
     def stored(self, devices, notifications):
-        """A relay that has just started, with what waits for so many devices: it, its folder, and the seconds that the
-        start took."""
+        """Yields a relay that has just started with stored notifications for this many devices, its folder, and the seconds
+        that the start took."""
         folder = self.folder / f"stored-{devices}-{notifications}"
         relay, _ = self.relay(folder)
         stop(relay)
@@ -60,7 +60,7 @@ class Harness:
         shutil.rmtree(folder)
 
     def load(self, *words):
-        """What `postrider load` says."""
+        """Runs `postrider load` and returns its result."""
         words = [self.program, "load", *words, "--json", "--processors", CLIENT]
         code, output, errors = finished(*words)
         if code == 0:
@@ -72,11 +72,11 @@ class Harness:
         sys.exit(f"'{command}' ended with {code}: {reason}")
 
     def own(self, *words):
-        """Drives a relay of one shard on the server's processor."""
+        """Loads a relay of one shard on the server's processor."""
         return self.load(*words, "--relay-setting", "shards=1", "--relay-processors", SERVER)
 
     def returning(self, devices):
-        """The phases in which so many devices enrol, and in which they come again after they were cut."""
+        """Returns the phases in which this many devices enrol, and in which they reconnect after their links were cut."""
         plan = self.folder / "return.yaml"
         plan.write_text(f"""
 name: return
@@ -92,7 +92,7 @@ steps:
 
     @contextlib.contextmanager
     def holding(self, relay, folder, devices):
-        """Has so many devices connected to a relay that say nothing."""
+        """Keeps this many idle devices connected to a relay."""
         log = self.folder / "fleet.log"
         with log.open("w") as file:
             fleet = start(self.program, "load", "idle", "--directory", folder, "--keep-devices", "--devices", devices,
@@ -102,20 +102,20 @@ steps:
             if fleet.poll() is not None:
                 sys.exit(f"the fleet of {devices} devices ended with {fleet.returncode}: {last_line(log)}")
             time.sleep(0.2)
-        # The last ones have yet to register.
+        # The last devices have not registered yet.
         time.sleep(3)
         yield
         stop(fleet)
 
     def push_to(self, process, port):
-        """Pushes to any server with the provider API."""
+        """Pushes to a server with the provider API, and returns the result."""
         return self.load(
             "push", "--provider-only", "--target", f"127.0.0.1:{port}", "--server-name", "localhost",
             "--ca", self.folder / "authority.pem", "--tokens", self.folder / "tokens", "--process", process,
             "--for", f"{self.seconds}s")
 
     def drive(self, broker, server, subscribers, pace, number=1):
-        """Connects subscribers to a broker and publishes to them: what was measured, with what the server used."""
+        """Connects subscribers to a broker and publishes to them. Returns the measurements, with the server's use of resources."""
         process, port = server
         before = {"cpu": cpu(process), "pss": pss(process)}
         client = start(self.products / "peer-load", broker, f"127.0.0.1:{port}", self.folder / "authority.pem",
@@ -144,7 +144,7 @@ def number(text):
 
 
 def parser(rounds=3, seconds=5):
-    """The arguments that every measurement takes."""
+    """Returns a parser for the arguments of all measurements."""
     parser = argparse.ArgumentParser()
     parser.add_argument("products")
     parser.add_argument("--rounds", type=number, default=rounds)
@@ -154,8 +154,8 @@ def parser(rounds=3, seconds=5):
 
 
 def read(options, *names):
-    """The arguments, once there is what they name: the programs, and a place for each table in the document. From then
-    on as many files may be open as the system allows: `arguments.descriptors`."""
+    """Returns the arguments, after a check that the programs exist and that the document has a place for each table. Then this
+    process may open as many files as the system allows: `arguments.descriptors`."""
     arguments = options.parse_intermixed_args()
     arguments.descriptors = allow_descriptors()
     for program in "postrider", "peer-load", "fill-store":
@@ -167,7 +167,7 @@ def read(options, *names):
 
 
 def disk(folder):
-    """Bytes of a relay's files."""
+    """Returns the bytes of a relay's files."""
     return sum(file.stat().st_size for file in (folder / "data").iterdir())
 
 
@@ -180,7 +180,7 @@ def phase(result, name):
 
 
 def used(phase):
-    """Seconds of the server's processor time in a phase."""
+    """Returns the seconds of the server's processor time in a phase."""
     return phase["server"]["userSeconds"] + phase["server"]["systemSeconds"]
 
 

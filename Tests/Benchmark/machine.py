@@ -1,4 +1,4 @@
-"""Processes on this machine: started, waited for, looked at and ended. Servers have one processor, clients another."""
+"""Starts, observes and ends processes on this machine. Servers have one processor, clients another."""
 
 import contextlib
 import os
@@ -18,8 +18,8 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def allow_descriptors():
-    """Lets this process and all that it starts open as many files as the system lets anybody, and answers how many.
-    Peers do not do so by themselves."""
+    """Lets this process and its children open as many files as the system allows, and returns their number.
+    Peers do not raise the limit themselves."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     return most
@@ -27,11 +27,11 @@ def allow_descriptors():
 
 @contextlib.contextmanager
 def workplace():
-    """A folder for all that is written, and the end of all that was started there: also where somebody interrupts this
-    (then with 130) or ends it, and before the folder is removed."""
+    """Yields a folder for all files. At the end, ends all processes that were started and then removes the folder, even if
+    this program is interrupted (then with exit code 130) or ended."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        # A short name: sockets lie in it.
+        # The name is short because the folder contains sockets.
         with tempfile.TemporaryDirectory(prefix="pr-") as folder:
             try:
                 yield folder
@@ -48,7 +48,7 @@ running = []
 
 
 def start(*words, pinned=None, **streams):
-    """taskset replaces itself, so that the process is the program's."""
+    """Starts a program. taskset replaces itself, so that the process is the program's."""
     pin = ["taskset", "--cpu-list", pinned] if pinned else []
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **streams}
     process = subprocess.Popen([*pin, *map(str, words)], text=True, **streams)
@@ -57,7 +57,7 @@ def start(*words, pinned=None, **streams):
 
 
 def stop(process):
-    """In good order, or at once where that takes too long."""
+    """Ends a process in an orderly way, or kills it if that takes too long."""
     process.terminate()
     try:
         process.wait(60)
@@ -69,7 +69,7 @@ def stop(process):
 
 
 def finished(*words, **settings):
-    """Runs a program to its end: its exit code, what it printed, and what it complained of."""
+    """Runs a program to its end, and returns its exit code, its output and its errors."""
     process = start(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **settings)
     try:
         output, errors = process.communicate()
@@ -79,7 +79,7 @@ def finished(*words, **settings):
 
 
 def run(*words, **settings):
-    """The same, and answers what it printed; ends this where the program failed."""
+    """The same, but returns only the output; ends this program if the other failed."""
     code, output, errors = finished(*words, **settings)
     if code != 0:
         sys.exit(f"'{' '.join(map(str, words))}' ended with {code}: {errors.strip() or 'it did not say why'}")
@@ -87,7 +87,7 @@ def run(*words, **settings):
 
 
 def compile_c(source, output, *options):
-    """With the compiler that Swift brings."""
+    """Compiles a C program with the compiler of the Swift toolchain."""
     compiler = Path(shutil.which("swift")).resolve().parent / "clang"
     run(compiler, *options, "-o", output, source)
 
@@ -98,7 +98,7 @@ def free_port():
 
 
 def wait_for(port, server, name, log):
-    """Until a server listens, which writes what it has to say into a log."""
+    """Waits until a server listens, whose output is in a log."""
     for _ in range(200):
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
             return
@@ -114,7 +114,7 @@ def last_line(log):
 
 
 def missing(program, package, file=None):
-    """Whether a peer is not installed; says so, once."""
+    """Returns whether a peer is not installed; reports that once."""
     if Path(file).exists() if file else shutil.which(program) or Path("/usr/sbin", program).exists():
         return False
     if program not in missing.told:
@@ -127,13 +127,13 @@ missing.told = set()
 
 
 def cpu(process):
-    """Seconds of processor time that a process has used, user and system."""
+    """Returns the processor time of a process in seconds, user and system."""
     fields = looked(process, "stat").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def pss(process):
-    """KiB of memory, shared pages by their part."""
+    """Returns the proportional set size of a process in KiB."""
     for line in looked(process, "smaps_rollup").splitlines():
         if line.startswith("Pss:"):
             return int(line.split()[1])
@@ -141,7 +141,7 @@ def pss(process):
 
 
 def looked(process, file):
-    """What the kernel tells of a process."""
+    """Reads the kernel's figures of a process."""
     try:
         return Path(f"/proc/{process}/{file}").read_text()
     except OSError as error:
@@ -149,7 +149,7 @@ def looked(process, file):
 
 
 def description():
-    """The machine in a line, for a document."""
+    """Describes the machine in one line, for a document."""
     model = next((line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
                   if line.startswith("model name")), "unknown processor")
     release = dict(line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line)

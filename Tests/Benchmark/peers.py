@@ -1,5 +1,5 @@
-"""What a user would pick instead of the relay, each as its own documents would have it for this work, on the server's
-processor. A peer yields its process and its port."""
+"""Programs that one could use instead of the relay, each configured as its own documentation recommends for this work, on
+the server's processor. A peer yields its process and its port."""
 
 import contextlib
 import getpass
@@ -51,7 +51,7 @@ class Peers:
             yield server.pid, port
 
     def nchan(self):
-        """Nothing is kept for those who are not there: every message is for somebody who is."""
+        """Stores nothing for absent subscribers, because every subscriber is connected."""
         return self.nginx("""
             location ~ ^/write/(.+)$ { nchan_publisher; nchan_channel_id $1; nchan_store_messages off; }
             location ~ ^/read/(.+)$ { nchan_subscriber eventsource; nchan_channel_id $1; }
@@ -78,7 +78,7 @@ class Peers:
     @contextlib.contextmanager
     def redis(self):
         port = free_port()
-        # Each begins with nothing: one that reads what another has left refuses everybody meanwhile.
+        # Each begins without data: a server that reads old data refuses connections meanwhile.
         shutil.rmtree(self.folder / "appendonlydir", ignore_errors=True)
         with self.serving(port, "redis-server", "--port", 0, "--tls-port", port, "--bind", "127.0.0.1",
                           "--tls-auth-clients", "no", "--tls-cert-file", self.certificate, "--tls-key-file", self.key,

@@ -1,11 +1,11 @@
-"""What a relay asks for a push: allocations of memory, reads, writes and waits of the kernel, syncs of the disk. These
-do not depend on the machine's speed, so that a test can hold them to bounds.json.
+"""Counts a relay's allocations of memory, system calls for reading, writing and waiting, and syncs for one push. The numbers
+do not depend on the machine's speed, so that a test can compare them with bounds.json.
 
 usage: tally.py POSTRIDER FOLDER {debug|release}
 
-POSTRIDER was built so; FOLDER is for what is written. A relay of one shard is pushed to as often again as before, one
-push at a time, and the difference counts: what connections and starts cost falls out. Prints a line for each work, and
-a sentence for each bound that is exceeded; then the exit code is 1.
+POSTRIDER was built in that configuration; files are written to FOLDER. A relay of one shard gets a number of pushes, one at
+a time, and then twice as many; the difference counts, so that connections and starts have no effect. Prints a line for each
+kind of push, and a sentence for each exceeded bound; then the exit code is 1.
 """
 
 import json
@@ -24,9 +24,9 @@ WORDS = ["allocations", "bytes", "reads", "writes", "waits", "syncs"]
 PUSHES = 2000
 
 WORKS = {
-    # Now or never, the device away.
+    # Now or never, to an absent device.
     "accepted": ["--absent", "--now-or-never"],
-    # The device away.
+    # To an absent device.
     "stored": ["--absent"],
     # Now or never, to a device that acknowledges.
     "handed over": ["--now-or-never"],
@@ -46,7 +46,7 @@ def counts(program, folder, under_way=1):
     folder.mkdir(parents=True, exist_ok=True)
     figures = {}
     for work, options in WORKS.items():
-        # A relay for each, so that none finds what another has left.
+        # Each kind has its own relay, so that none finds the data of another.
         place, tally, log = folder / work, folder / f"{work}.tally", folder / f"{work}.log"
         tally.write_bytes(bytes(8 * len(WORDS)))
         with log.open("w") as file:
@@ -69,7 +69,7 @@ def difference(program, place, tally, options, under_way):
         seen = []
         # The first run fills caches.
         for pushes in PUSHES, PUSHES, 2 * PUSHES:
-            # What waits for devices would be counted once more as it is dropped with them.
+            # Stored notifications would be counted once more when they are dropped with their devices.
             run(program, "load", "push", "--directory", place, "--keep-devices", "--devices", 10, "--providers", 1,
                 "--warm-up", "0s", "--count", pushes, "--in-flight", under_way, *options)
             seen.append(struct.unpack(f"{len(WORDS)}Q", words[:]))
@@ -78,7 +78,7 @@ def difference(program, place, tally, options, under_way):
 
 
 def excesses(figures, bounds):
-    """A sentence for each figure that is above its bound."""
+    """Returns a sentence for each figure above its bound."""
     for work, kinds in bounds.items():
         for kind, bound in kinds.items():
             if figures[work][kind] > bound:

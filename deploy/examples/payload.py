@@ -1,6 +1,6 @@
-"""The values of a push's payload, as every reader of Postrider gives them (docs/reference/postriderkit.md).
+"""Reads the values of a push's payload, as every reader in Postrider does (docs/reference/postriderkit.md).
 
-Python's own json gives lone surrogates and infinite floats, which cannot be written out again.
+Python's own json returns lone surrogates and infinite floats, which cannot be written again.
 """
 import json
 import math
@@ -10,7 +10,7 @@ DEEPEST = 64
 
 
 def read(payload):
-    """The JSON object that these bytes are, as a dictionary; ValueError where they are none."""
+    """Returns the JSON object in these bytes as a dictionary; raises ValueError if there is none."""
     text = bytes(payload).decode("utf-8")
     try:
         value = json.loads(text, parse_int=integer, parse_float=real, parse_constant=refuse)
@@ -22,14 +22,14 @@ def read(payload):
 
 
 def integer(text):
-    """An integer where 64 bits hold it, signed or not; else as any other number."""
+    """Returns an integer if 64 bits can hold it, signed or unsigned; otherwise a value like that of any other number."""
     if len(text) <= 20 and -2**63 <= int(text) < 2**64:
         return int(text)
     return real(text)
 
 
 def real(text):
-    """A float, or the text where it is too large for one."""
+    """Returns a float, or the text if the number is too large for a float."""
     return float(text) if math.isfinite(float(text)) else text
 
 
@@ -38,7 +38,7 @@ def refuse(word):
 
 
 def readable(value, depth):
-    """The value with U+FFFD for each half of a surrogate pair, in names too."""
+    """Returns the value with U+FFFD in place of each lone surrogate, in names too."""
     if isinstance(value, str):
         return re.sub("[\ud800-\udfff]", "\ufffd", value)
     if isinstance(value, (dict, list)) and depth == 0:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""An app in Python: stock grpcio, the published agent.proto and payload.py beside it, nothing else of Postrider.
+"""An app in Python with stock grpcio, the published agent.proto, and payload.py from this folder.
 
 usage: tea.py [--topic TOPIC] [--socket PATH] [--seconds N]
 
-It registers, prints its device token and each push, asks for a notification in N seconds, and prints what the user does with
-it. It ends with Control-C, or when the agent says so.
+It registers, prints its device token and each push, schedules a notification in N seconds, and prints the user's response.
+It ends with Control-C, or when the agent asks for that.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import grpc
 
 import payload
 
-# Where agent.proto and courier.proto are; a real app generates its code when it is built.
+# The folder of agent.proto and courier.proto; a real app generates its code when it is built.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs" / "reference"))
 courier, _ = grpc.protos_and_services("courier.proto")
 pb, rpc = grpc.protos_and_services("agent.proto")
@@ -29,9 +29,9 @@ class App:
     def __init__(self, topic, seconds):
         self.topic = topic
         self.seconds = seconds
-        # What is to be said to the agent; None ends it.
+        # The messages to the agent; None ends the stream.
         self.outbox = queue.SimpleQueue()
-        # What was handled: the agent may hand it over again when a connection was lost.
+        # The handled notifications: after a lost connection the agent may deliver them again.
         self.seen = set()
 
     def say(self, **message):
@@ -89,7 +89,7 @@ class App:
             self.outbox.put(None)
 
     def once(self, delivery, handle):
-        """Handles what was not handled before, and says so in any case."""
+        """Handles a notification unless it was handled before, and confirms it in any case."""
         if delivery.identity not in self.seen:
             handle()
             self.seen.add(delivery.identity)

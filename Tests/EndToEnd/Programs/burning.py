@@ -1,4 +1,4 @@
-"""A relay on a disk that fails, its provider and its device."""
+"""A relay on a failing disk, with its provider and its device."""
 
 import asyncio
 import contextlib
@@ -19,12 +19,12 @@ from relay import Relay, require
 
 logging.getLogger("aioapns").setLevel(logging.CRITICAL)
 
-# Far more than anything takes.
+# Much longer than anything takes.
 PATIENCE = 40
 
 
 class BurningRelay:
-    """`postrider dev` in a folder of its own. It is started again and again, and keeps its store."""
+    """`postrider dev` in its own folder. It is restarted repeatedly, and keeps its store."""
 
     def __init__(self, program, folder, library):
         self.program = str(program)
@@ -36,18 +36,18 @@ class BurningRelay:
 
     @property
     def log(self):
-        """What its last run has logged so far."""
+        """Returns the log of its last run so far."""
         return (self.folder / "log").read_text()
 
     async def start(self, seed=0):
-        """Starts it on a disk that is sound for now."""
+        """Starts it on a disk that works at first."""
         if self.disk:
             self.disk.close()
         self.disk = fault.Disk(self.library, self.folder / "control", self.folder / "dev" / "data", seed)
         await self._start("dev", self.disk.environment)
 
     async def start_from(self, backup):
-        """Starts one with the certificates and keys of this one, and a backup as its store."""
+        """Starts a relay with the certificates and keys of this one, and a backup as its store."""
         other = self.folder / "restored"
         subprocess.run(["cp", "-r", self.folder / "dev", other], check=True)
         subprocess.run(["rm", "-r", other / "data"], check=True)
@@ -68,21 +68,21 @@ class BurningRelay:
         self.relay = Relay.described_in(path)
 
     async def end(self):
-        """Ends it at once, if it has not ended, and answers how it ended."""
+        """Kills it if it has not ended, and returns how it ended."""
         if self.process.returncode is None:
-            # Not the process's own kill(), which may take its exit code from those who wait for it.
+            # The process's own kill() is not used, because it may take the exit code from other waiters.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.process.pid, signal.SIGKILL)
         return await asyncio.wait_for(self.process.wait(), PATIENCE)
 
     async def tell(self, *words):
-        """Runs an operator's command against it, which succeeds, and answers what it printed."""
+        """Runs an operator's command, which must succeed, and returns its output."""
         code, output, errors = await self._run(*words)
         require(code == 0, f"{words[0]}: {errors}")
         return output
 
     async def ask(self, *words):
-        """Runs an operator's command, and answers its exit code and what it complained of."""
+        """Runs an operator's command, and returns its exit code and its errors."""
         code, _, errors = await self._run(*words)
         return code, errors
 
@@ -94,7 +94,7 @@ class BurningRelay:
         return process.returncode, output.decode(), errors.decode()
 
     async def counters(self):
-        """Where its notifications are; they balance."""
+        """Returns the counters of its notifications, which must balance."""
         counters = json.loads(await self.tell("status", "--json"))["counters"]
         rest = sum(counters[name] for name in ("delivered", "pending", "expired", "replaced", "discarded"))
         balances = counters["accepted"] == rest + sum(counters["dropped"].values())
@@ -103,13 +103,13 @@ class BurningRelay:
 
 
 class Scene:
-    """One device of a relay, and everything that was ever pushed to it."""
+    """One device of a relay, and all pushes to it."""
 
     def __init__(self, program, folder, library):
         self.house = BurningRelay(program, folder, library)
         self.device = None
         self.provider = None
-        # Each push by its identity: 200, another status with its reason, or None where no answer came.
+        # The result of each push by its identity: 200, another status with its reason, or None without an answer.
         self.answers = {}
         self.is_home = False
 
@@ -119,7 +119,7 @@ class Scene:
 
     async def prepare(self):
         """Starts the relay for the first time and enrols the device."""
-        # grpcio tells of every call that ended with its relay.
+        # grpcio logs every call that ended with its relay.
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
         await self.start()
         self.device = Device(self.house.relay, "a device in the fire")
@@ -148,15 +148,15 @@ class Scene:
         self.is_home = True
 
     async def leave(self):
-        """The device goes, as when its battery is empty."""
+        """Disconnects the device without a goodbye, as if its battery were empty."""
         if self.is_home:
             self.is_home = False
             await self.device.disconnect(politely=False)
 
     async def push(self, size=0):
-        """Pushes once, with so many bytes more than is needed, and answers the status, `(503, reason)` and the like.
+        """Pushes once, with this many extra bytes, and returns the status, or a pair such as `(503, reason)`.
 
-        None: no answer came.
+        Returns None if there was no answer.
         """
         identity = uuid4()
         self.answers[identity.bytes] = None
@@ -165,14 +165,14 @@ class Scene:
             notification_id=str(identity), time_to_live=86400)
         try:
             result = await asyncio.wait_for(self.provider.send_notification(request), PATIENCE)
-        except Exception:  # whatever aioapns makes of a relay that is gone
+        except Exception:  # any error of aioapns about a relay that has ended
             return None
         answer = 200 if result.is_successful else (int(result.status), result.description)
         self.answers[identity.bytes] = answer
         return answer
 
     async def has_everything(self, politely=True):
-        """Brings the device home and returns when everything accepted has arrived; counts balance and nothing waits."""
+        """Connects the device and waits until every accepted push has arrived; the counters balance and nothing is pending."""
         if not self.is_home:
             await self.arrive()
         require(await self.push() == 200, "a sound relay refuses a push")
@@ -191,7 +191,7 @@ class Scene:
         require(counters["pending"] == 0, f"something waits still: {counters}")
 
     async def ends_in_doubt(self, seed=0):
-        """The relay is killed between a failed sync and its mending. The next one knows, before the power goes under it."""
+        """Kills the relay between a failed sync and its recovery. The next one must recover before a power cut."""
         disk = self.house.disk
         held = [await self.push() for _ in range(3)]
         require(held == [200] * 3, f"a sound relay answers {held}")
@@ -209,11 +209,11 @@ class Scene:
         await self.ends_at(fault.CUT, 0, seed)
 
     async def ends_at(self, kind, boundary, seed=0):
-        """Lets the relay end at its n-th write boundary from now, whatever happens until then; then all is well."""
+        """Ends the relay at its n-th write boundary from now, and checks that nothing was lost."""
         disk = self.house.disk
         disk.plan(0, kind, disk.boundaries + boundary, 1)
         while self.house.process.returncode is None and disk.hits(0) == 0:
-            # Pushes that wait, pushes that the device takes, and some at once.
+            # Pushes that are stored, pushes that the device acknowledges, and some at the same time.
             await asyncio.gather(*(self.push() for _ in range(3)))
             await self._move()
         code = await self.house.end()
@@ -223,19 +223,19 @@ class Scene:
         await self.has_everything()
 
     async def _move(self):
-        """The device comes or goes, unless the relay ends meanwhile."""
+        """Connects or disconnects the device, unless the relay ends meanwhile."""
         move = asyncio.create_task(self.leave() if self.is_home else self.arrive())
         end = asyncio.create_task(self.house.process.wait())
         await asyncio.wait({move, end}, return_when=asyncio.FIRST_COMPLETED)
         move.cancel()
         end.cancel()
-        # Whatever grpcio makes of a relay that is gone.
+        # Any error of grpcio about a relay that has ended.
         await asyncio.gather(move, end, return_exceptions=True)
 
     async def lives_through(self, kind, seed=0):
-        """The disk fails for a while: pushes are refused, what is held is delivered, and the relay recovers by itself.
+        """Lets the disk fail for a while: pushes are refused, stored ones are delivered, and the relay recovers by itself.
 
-        Then the power goes: what was accepted after the recovery is on the disk.
+        Then cuts the power: pushes that were accepted after the recovery must be on the disk.
         """
         disk = self.house.disk
         held = [await self.push() for _ in range(3)]

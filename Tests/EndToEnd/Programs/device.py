@@ -1,4 +1,4 @@
-"""A device: grpcio and the published courier.proto, nothing of ours."""
+"""A device with grpcio and the published courier.proto, without any code of Postrider."""
 
 import asyncio
 import sys
@@ -15,7 +15,7 @@ class Gone(Exception):
 
 
 class Device:
-    """A device with one registered topic, which makes what it receives safe in `arrivals`."""
+    """A device with one registered topic. It stores the notifications that it receives in `arrivals`."""
 
     def __init__(self, relay, name, keepalive_seconds=60):
         self.relay = relay
@@ -25,13 +25,13 @@ class Device:
         self.secret = None
         self.token = None
         self.welcome = None
-        # The payload of each (topic, identity) in the order of first arrival.
+        # The payloads by (topic, identity), in the order of first arrival.
         self.arrivals = {}
         self.copies = 0
-        # Everything that was broadcast, as it came.
+        # All broadcasts, in the order of arrival.
         self.broadcasts = []
         self.goodbyes = []
-        # While cleared the device does not read.
+        # While this is cleared, the device does not read.
         self.reads = asyncio.Event()
         self.reads.set()
         self.arrived = asyncio.Condition()
@@ -44,7 +44,7 @@ class Device:
 
     def _open_channel(self):
         options = [
-            # Each device has its own connection, also where many live in one process.
+            # Each device has its own connection, even if many are in one process.
             ("grpc.use_local_subchannel_pool", 1),
             ("grpc.keepalive_time_ms", self.keepalive_seconds * 1000),
             ("grpc.http2.max_pings_without_data", 0),
@@ -63,7 +63,7 @@ class Device:
         await self.register(is_development)
 
     async def enrol(self, key=None):
-        """Buys an identity."""
+        """Enrols and gets an identity."""
         async with self._open_channel() as channel:
             request = pb.EnrollRequest(enrolment_key=key or self.relay.enrolment_key, name=self.name)
             answer = await rpc.CourierStub(channel).Enroll(request, wait_for_ready=True)
@@ -100,20 +100,20 @@ class Device:
         self.token = await self._answered[topic]
 
     async def unregister(self):
-        """Gives the topic up, as when the app is deleted; returns when the relay knows."""
+        """Unregisters the topic, as when the app is deleted, and returns when the relay knows that."""
         topic = self.relay.topic
         self._answered[topic] = asyncio.get_running_loop().create_future()
         self.say(unregister=pb.Unregister(topic=topic))
         await self._answered[topic]
 
     async def subscribe(self, channel, last=b""):
-        """Asks for the broadcasts of a channel, of which `last` is the last one that the device has."""
+        """Subscribes to a channel; `last` is the last broadcast that the device has."""
         self._answered[channel] = asyncio.get_running_loop().create_future()
         self.say(subscribe=pb.Subscribe(topic=self.relay.topic, channel=channel, last=last))
         await self._answered[channel]
 
     async def disconnect(self, politely=True):
-        """Leaves with a goodbye, or just goes."""
+        """Disconnects with a goodbye or without one."""
         if politely:
             self.say(goodbye=pb.Goodbye())
             await self._reader
@@ -123,7 +123,7 @@ class Device:
         await self._channel.close()
 
     async def stay(self):
-        """Keeps the device connected through everything that happens to the relay, until it is cancelled or leaves."""
+        """Keeps the device connected, whatever happens to the relay, until it is cancelled or `leave` is called."""
         self._stays = True
         while self._stays:
             try:
@@ -132,7 +132,7 @@ class Device:
                     self.say(goodbye=pb.Goodbye())
                 await self._reader
             except (grpc.aio.AioRpcError, Gone):
-                # The relay is gone for a while. A real device would back off for longer.
+                # The relay is away for a while. A real device would wait longer between attempts.
                 await asyncio.sleep(0.05)
             finally:
                 await self._channel.close()
@@ -143,22 +143,22 @@ class Device:
         self.say(goodbye=pb.Goodbye())
 
     async def end(self):
-        """How the connection ended: the status code's name and its message."""
+        """Returns the name of the status code with which the connection ended, and its message."""
         await asyncio.gather(self._reader, return_exceptions=True)
         return (await self._call.code()).name, await self._call.details()
 
     async def has(self, count):
-        """Returns when that many different notifications have arrived."""
+        """Waits until this many different notifications have arrived."""
         async with self.arrived:
             await self.arrived.wait_for(lambda: len(self.arrivals) >= count)
 
     async def has_had(self, identity):
-        """Returns when this notification has arrived."""
+        """Waits until this notification has arrived."""
         async with self.arrived:
             await self.arrived.wait_for(lambda: (self.relay.topic, identity) in self.arrivals)
 
     def say(self, **message):
-        """Sends a message as soon as the stream takes it."""
+        """Sends a message as soon as the stream accepts it."""
         self._outbox.put_nowait(pb.DeviceMessage(**message))
 
     async def _messages(self, outbox):

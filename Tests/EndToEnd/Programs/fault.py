@@ -1,4 +1,4 @@
-"""A disk that fails: builds Tests/Torture/fault.c and tells the library what to do, and when."""
+"""A failing disk: builds Tests/Torture/fault.c, and tells the library its faults and their times."""
 
 import mmap
 import os
@@ -13,12 +13,12 @@ FOREVER = 2**63
 
 NONE, KILL, TEAR, FULL, WRITE_ERROR, SYNC_ERROR, CUT = range(7)
 NAMES = {KILL: "kill", TEAR: "torn write", FULL: "disk full", WRITE_ERROR: "write error", SYNC_ERROR: "sync error", CUT: "power cut"}
-# Those that end the program.
+# The faults that end the program.
 DEADLY = {KILL, TEAR, CUT}
 
 
 def build(folder):
-    """Compiles the library and answers its path."""
+    """Compiles the library and returns its path."""
     library = Path(folder) / "fault.so"
     if not library.exists():
         partial = library.with_suffix(f".{os.getpid()}")
@@ -34,7 +34,7 @@ class Disk:
     def __init__(self, library, control, directory, seed=0):
         self.library = library
         self.control = Path(control)
-        # What a killed program leaves of the disk for the next.
+        # The state of the disk that a killed program leaves for the next one.
         self.memory = self.control.with_suffix(".memory")
         self.directory = Path(directory)
         self.control.write_bytes(bytes(WORDS * 8))
@@ -44,7 +44,7 @@ class Disk:
 
     @property
     def environment(self):
-        """What the program is started with."""
+        """Returns the environment with which the program is started."""
         return os.environ | {
             "LD_PRELOAD": str(self.library),
             "POSTRIDER_FAULT_CONTROL": str(self.control),
@@ -54,11 +54,11 @@ class Disk:
 
     @property
     def boundaries(self):
-        """Write boundaries so far."""
+        """The number of write boundaries so far."""
         return self._get(0)
 
     def plan(self, number, kind, first, count=FOREVER):
-        """From the boundary `first` on, the next `count` that can meet this fault do."""
+        """Plans a fault for the next `count` operations that can have it, from the boundary `first` on."""
         place = 8 + 4 * number
         self._set(place, NONE)
         self._set(place + 1, first)
@@ -67,11 +67,11 @@ class Disk:
         self._set(place, kind)
 
     def hits(self, number):
-        """Faults that a plan has injected."""
+        """The number of faults that a plan has injected."""
         return self._get(8 + 4 * number + 3)
 
     def heal(self):
-        """Nothing fails any more."""
+        """Ends all faults."""
         for number in range(6):
             self._set(8 + 4 * number, NONE)
 

@@ -1,4 +1,4 @@
-"""HTTP/2 frames byte by byte, right and wrong, and a connection that sends them and remembers what comes back."""
+"""HTTP/2 frames byte by byte, valid and invalid, and a connection that sends them and records the answers."""
 
 import ssl
 import struct
@@ -19,17 +19,17 @@ def frame(kind, flags=0, stream=0, payload=b""):
 
 
 def string(text, huffman=False):
-    """A string of fewer than 127 bytes; a Huffman-coded one comes coded."""
+    """Encodes a string of fewer than 127 bytes; a Huffman-coded one is passed in coded form."""
     return bytes([len(text) | (0x80 if huffman else 0)]) + text
 
 
 def fields(*pairs):
-    """A header block of literal fields without indexing: it means the same on every connection."""
+    """Encodes a header block of literal fields without indexing, which has the same meaning on every connection."""
     return b"".join(b"\x00" + string(name.encode()) + string(value.encode()) for name, value in pairs)
 
 
 def request(*more, method="GET", without=()):
-    """The header block of a request."""
+    """Returns the header block of a request."""
     head = [(":method", method), (":scheme", "https"), (":path", "/"), (":authority", "localhost")]
     return fields(*[pair for pair in head if pair[0] not in without], *more)
 
@@ -39,12 +39,12 @@ def headers(block, stream=1, flags=END_HEADERS | END_STREAM):
 
 
 def get(stream=1):
-    """A request that is complete."""
+    """Returns a complete request."""
     return headers(request(), stream)
 
 
 def post(stream=1, *more):
-    """A request whose body is still to come."""
+    """Returns the head of a request whose body follows."""
     return headers(request(*more, method="POST"), stream, END_HEADERS)
 
 
@@ -89,7 +89,7 @@ class Frame:
 
     @property
     def code(self):
-        """The error code of a RST_STREAM or GOAWAY."""
+        """Returns the error code of a RST_STREAM or GOAWAY."""
         return struct.unpack(">I", self.payload[4:8] if self.kind == GOAWAY else self.payload[:4])[0]
 
     @property
@@ -98,7 +98,7 @@ class Frame:
 
 
 class Frames:
-    """One connection to the relay. `received` is everything that came."""
+    """One connection to the relay. `received` has all received frames."""
 
     def __init__(self, endpoint, authority, preface=PREFACE, initial=()):
         context = ssl.create_default_context(cafile=authority)
@@ -118,11 +118,11 @@ class Frames:
         try:
             self.socket.sendall(data)
         except (OSError, ssl.SSLError):
-            # What was said before the end is still to be read.
+            # Frames that were sent before the end must still be read.
             pass
 
     def read_until(self, is_wanted):
-        """Reads until a wanted frame, which is answered, or the end: None."""
+        """Reads until a wanted frame and returns it; None at the end of the connection."""
         while not self.is_closed:
             while (frame := self.take()) is not None:
                 self.received.append(frame)
@@ -137,7 +137,7 @@ class Frames:
         return None
 
     def take(self):
-        """The next frame of the buffer, if all of it is there."""
+        """Returns the next frame of the buffer if it is complete."""
         if len(self.buffer) < 9 or len(self.buffer) < (end := 9 + int.from_bytes(self.buffer[:3])):
             return None
         kind, flags, stream = struct.unpack(">BBI", self.buffer[3:9])
@@ -145,7 +145,7 @@ class Frames:
         return Frame(kind, flags, stream & 0x7FFF_FFFF, payload)
 
     def pings(self, payload):
-        """Sends a PING and reads until its answer or the end."""
+        """Sends a PING, and reads until its answer or the end of the connection."""
         self.send(ping(payload))
         return self.read_until(lambda frame: frame.kind == PING and frame.flags & ACK and frame.payload == payload)
 

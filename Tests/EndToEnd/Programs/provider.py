@@ -9,7 +9,7 @@ from aioapns.connection import APNsProductionClientProtocol
 
 
 def make_provider(relay, connections=1, attempts=1000, is_development=False):
-    """A client of the relay, of one of its environments. With one connection, pushes reach the relay in the order in which they are sent."""
+    """Returns a client for one of the relay's environments. With one connection, pushes reach the relay in the order in which they are sent."""
     host, port = relay.development_endpoint if is_development else relay.provider_endpoint
 
     class Protocol(APNsProductionClientProtocol):
@@ -30,7 +30,7 @@ def make_provider(relay, connections=1, attempts=1000, is_development=False):
 
 
 def bearer(relay):
-    """A provider token for programs that speak HTTP/2 themselves."""
+    """Returns a provider token for programs with their own HTTP/2 code."""
     token = jwt.encode(
         {"iss": relay.team, "iat": int(time.time())},
         Path(relay.key).read_text(),

@@ -1,4 +1,4 @@
-"""A peer that sends frames of its own making, and remembers how the relay answers them."""
+"""A peer that sends any frames, and records the relay's answers."""
 
 import select
 import socket
@@ -17,7 +17,7 @@ RESET, SETTINGS, GOAWAY, HEADERS = 3, 4, 7, 1
 
 
 def wire(frames):
-    """Frames as bytes."""
+    """Returns frames as bytes."""
     return b"".join(frame.serialize() for frame in frames)
 
 
@@ -26,13 +26,13 @@ def acknowledgement():
 
 
 class Raw:
-    """One connection to the provider port. Nothing is said that the abuse does not say."""
+    """One connection to the provider port. It sends nothing by itself."""
 
     def __init__(self, relay, receive_buffer=None):
         self.heard = b""
-        # The error code and the words of the GOAWAY that came last.
+        # The error code and the text of the last GOAWAY.
         self.goaway = None
-        # The error code of each stream that the relay reset, and how many streams it answered.
+        # The error code of each stream that the relay reset, and the number of streams that it answered.
         self.resets = {}
         self.answered = set()
         self.is_closed = False
@@ -48,16 +48,16 @@ class Raw:
         self.socket.setblocking(False)
 
     def open(self, settings=None):
-        """Says what every client says first."""
+        """Sends the first bytes of every client."""
         self.say(MAGIC + wire([SettingsFrame(0, settings or {}), acknowledgement()]))
         return self
 
     def head(self, stream, fields, *flags):
-        """The HEADERS frame of a request; complete if nothing else is said."""
+        """Returns the HEADERS frame of a request, which is complete by default."""
         return HeadersFrame(stream, self.encoder.encode(fields), flags=flags or ("END_HEADERS", "END_STREAM"))
 
     def say(self, data, until=None, listens=True):
-        """Sends, and listens meanwhile; then listens until something holds, or the connection is over."""
+        """Sends and receives; then receives until a condition holds or the connection ends."""
         rest = memoryview(data)
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not self.is_closed and (rest or until and not until()):
@@ -78,11 +78,11 @@ class Raw:
             select.select([self.socket] if listens else [], [self.socket] if rest else [], [], 0.1)
 
     def until_closed(self):
-        """Listens until the relay ends the connection."""
+        """Receives until the relay ends the connection."""
         self.say(b"", until=lambda: False)
 
     def listen(self):
-        """Takes what has come."""
+        """Processes received bytes."""
         try:
             while True:
                 data = self.socket.recv(65_536)

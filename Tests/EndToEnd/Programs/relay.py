@@ -1,4 +1,4 @@
-"""The relay under test, as `postrider dev --json` describes it, and the bookkeeping that all programs share."""
+"""The relay under test, as `postrider dev --json` describes it, and functions that all programs share."""
 
 import asyncio
 import json
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Relay:
-    """Where the relay listens, and what a provider and a device need to be let in."""
+    """The relay's addresses, and the keys and certificates of a provider and a device."""
 
     provider_endpoint: tuple[str, int]
     development_endpoint: tuple[str, int]
@@ -40,25 +40,25 @@ class Relay:
 
     @property
     def tls(self):
-        """A client's TLS without ALPN, as aioapns has it."""
+        """Returns a client's TLS context without ALPN, like that of aioapns."""
         return ssl.create_default_context(cafile=self.ca)
 
 
 def require(condition, sentence):
-    """Ends the program with a sentence where something did not happen as it should."""
+    """Ends the program with a sentence if a condition is false."""
     if not condition:
         sys.exit(sentence)
 
 
 async def until(condition):
-    """Returns when something is so that nobody is told of, such as what another process has done to a file.
+    """Waits for a condition that nobody announces, such as a change of a file by another process.
 
-    Asks again and again.
+    It is checked repeatedly.
     """
     while not condition():
         await asyncio.sleep(0.02)
 
 
 def say(line):
-    """Tells the test how far the program is."""
+    """Tells the test which point the program has reached."""
     print(line, flush=True)

@@ -1,4 +1,4 @@
-"""Real file systems that are small enough to be filled, in a mount namespace of the program that uses them."""
+"""Small real file systems that a test can fill, in a mount namespace of the program that uses them."""
 
 import contextlib
 import errno
@@ -10,7 +10,7 @@ from pathlib import Path
 
 MIB = 1 << 20
 
-# What makes each, and its size. The smallest xfs and btrfs are what their tools make.
+# The command that makes each, and its size. xfs and btrfs have the smallest size that their tools allow.
 KINDS = {
     "tmpfs": (None, 24 * MIB),
     "ext4-1k": (["mkfs.ext4", "-q", "-F", "-b", "1024"], 24 * MIB),
@@ -23,15 +23,15 @@ NAMESPACE = ["unshare", "--mount", "--propagation", "private"]
 
 
 def in_namespace():
-    """Runs this program in a mount namespace of its own, if it does not: what it mounts goes with it."""
+    """Restarts this program in its own mount namespace, if it has none; its mounts end with it."""
     if os.environ.get("POSTRIDER_NAMESPACE") != str(os.getpid()):
-        # The number stays the same from one program to the next.
+        # The process number stays the same.
         os.environ["POSTRIDER_NAMESPACE"] = str(os.getpid())
         os.execvp(NAMESPACE[0], [*NAMESPACE, sys.executable, *sys.argv])
 
 
 class SmallDisk:
-    """A file system of one kind, mounted at a place; other programs may fill it."""
+    """A mounted file system of one kind, which other programs may fill."""
 
     def __init__(self, kind, place, image):
         make, self.size = KINDS[kind]
@@ -55,7 +55,7 @@ class SmallDisk:
         return status.f_bavail * status.f_frsize
 
     def fill(self, leave=0):
-        """Another program writes until so many bytes are left."""
+        """Lets another program write until this many bytes are left."""
         with (self.place / "another program's").open("ab", buffering=0) as file:
             for piece in (MIB, 64 << 10, 4 << 10, 1 << 10):
                 with contextlib.suppress(OSError):
@@ -64,13 +64,13 @@ class SmallDisk:
                         os.fsync(file.fileno())
 
     def give(self, size):
-        """The other program gives so many bytes back."""
+        """Lets the other program free this many bytes."""
         filler = self.place / "another program's"
         os.truncate(filler, filler.stat().st_size - size)
         os.sync()
 
     def make_room(self):
-        """What the other program has written goes."""
+        """Removes everything that the other program has written."""
         (self.place / "another program's").unlink()
         os.sync()
 
@@ -79,7 +79,7 @@ class SmallDisk:
 
 
 def probe(kind):
-    """Whether this machine lets us make and mount one; prints why it does not."""
+    """Returns whether this machine permits to make and mount one; prints the reason if not."""
     make, _ = KINDS[kind]
     if make and not shutil.which(make[0]):
         sys.exit(f"{make[0]} is missing")

@@ -1,4 +1,4 @@
-"""A blocking HTTP/2 client of h2 (PyPI) that can also do what no client should."""
+"""A blocking HTTP/2 client with h2 (PyPI) that can also do what no client should do."""
 
 import socket
 import ssl
@@ -7,17 +7,17 @@ from collections import defaultdict
 import h2.connection
 import h2.events
 
-# Far more than any deadline of the relay: a wait that takes longer has failed.
+# Much longer than any deadline of the relay: a longer wait has failed.
 PATIENCE_SECONDS = 60
 
 
 def connect(endpoint):
-    """A TCP connection."""
+    """Opens a TCP connection."""
     return socket.create_connection(endpoint, timeout=PATIENCE_SECONDS)
 
 
 def closes(connection):
-    """Everything that comes until the other end closes."""
+    """Returns everything that arrives until the other end closes."""
     received = b""
     try:
         while data := connection.recv(65536):
@@ -48,7 +48,7 @@ class Client:
         self.socket.sendall(self.streams.data_to_send())
 
     def begin(self, headers, body=b"", end=True):
-        """Sends a request, or the beginning of one, and answers its stream."""
+        """Sends a request or its beginning, and returns its stream."""
         stream = self.streams.get_next_available_stream_id()
         self.streams.send_headers(stream, headers, end_stream=end and not body)
         size = self.streams.max_outbound_frame_size
@@ -63,7 +63,7 @@ class Client:
         self.flush()
 
     def answer(self, stream):
-        """The status, the header fields, the body and the trailers of a stream's answer."""
+        """Returns the status, the header fields, the body and the trailers of a stream's answer."""
         while not any(isinstance(event, h2.events.StreamEnded) for event in self.events[stream]):
             data = self.socket.recv(65536)
             if not data:
@@ -85,7 +85,7 @@ class Client:
         return int(head.pop(":status")), head, body, trailers
 
     def until_closed(self):
-        """What comes until the relay closes the connection."""
+        """Returns everything that arrives until the relay closes the connection."""
         events = []
         for data in iter(lambda: self.socket.recv(65536), b""):
             events += self.streams.receive_data(data)

@@ -3,8 +3,8 @@
 
 usage: wake-on-lan.py NEIGHBOURS < PAYLOAD
 
-NEIGHBOURS is a JSON object that has a hardware address for each name: {"lobby": "02:00:5e:10:00:01"}. The payload says
-{"aps": {"content-available": 1}, "wake": ["lobby"]}. Python's standard library is all that it needs.
+NEIGHBOURS is a JSON object with a hardware address for each name: {"lobby": "02:00:5e:10:00:01"}. The payload is
+{"aps": {"content-available": 1}, "wake": ["lobby"]}. It only needs Python's standard library.
 """
 
 import json
