@@ -114,8 +114,8 @@ enum Setting: String, SettingName {
             "Seconds without a push after which a provider's connection is closed; "
                 + "\(Limits.providerIdleSeconds.usual) if not given."
         case .pushesPerSecond:
-            "The most pushes per second to one device token; \(Limits.pushesPerSecond) if not given, 0 for no "
-                + "limit."
+            "The most pushes per second to one device token; \(Limits.pushesPerSecond) if not given, 0 for "
+                + "no limit."
         case .deviceFetches:
             "Devices whose stored notifications one shard reads at once, while others are asked to come "
                 + "back later; \(Limits.fetches.usual) if not given."
@@ -139,8 +139,8 @@ enum Setting: String, SettingName {
         case .trace: "Whether the relay records the life of pushes for 'postrider trace'; true if not given."
         case .traceSample: "Trace one of this many pushes; 1, every push, if not given."
         case .capture:
-            "Whether the relay stores requests for 'postrider captures'; false if not given, and only possible "
-                + "if no other machine can reach the relay."
+            "Whether the relay stores requests for 'postrider captures'; false if not given, and only "
+                + "possible if no other machine can reach the relay."
         case .logLevel: "error, warning, notice, info (if not given) or debug."
         }
     }
