@@ -19,8 +19,8 @@ enum ControlAddress {
         options + [
             .file(
                 "directory", short: "d", as: "FOLDER",
-                "The folder of 'postrider dev', whose relay is meant; if nothing is given, "
-                    + "\(DevFolder.usualPath) if it is there.")
+                "The folder of 'postrider dev' whose relay is used; if no other is given, "
+                    + "\(DevFolder.usualPath) if it exists.")
         ]
 
     /// Returns the first of these that exists: `--control`; the setting in the environment or in a named
