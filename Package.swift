@@ -61,11 +61,12 @@ let package = Package(
         library("PostriderHTTP2", ["CPostriderNghttp2"]),
         library("PostriderMetrics"),
         library("PostriderOptions", ["CPostriderGetopt"]),
+        library("PostriderProxies"),
         library("PostriderSeededRandom"),
         library("PostriderYAML", ["CPostriderYAML"]),
 
         // 2 · Sockets, the device protocol, storage, times of local notifications, the JSON of payloads.
-        library("PostriderTransport", ["CPostriderLinux"]),
+        library("PostriderTransport", ["CPostriderLinux", "PostriderProxies"]),
         library("PostriderCourier", ["PostriderNotifications"]),
         library("PostriderStorage", ["CPostriderSQLite", "PostriderNotifications"]),
         library("PostriderSchedules", ["PostriderNotifications"]),
@@ -138,6 +139,7 @@ let package = Package(
                 "PostriderCaptures", "PostriderRules", "PostriderRuleFiles",
                 "PostriderStorage", "PostriderClients", "PostriderDBus", "PostriderRelay", "PostriderAgent",
                 "PostriderLoad", "PostriderMetrics", "PostriderHTTP1", "PostriderEvidence",
+                "PostriderProxies",
             ],
             swiftSettings: house
         ),
@@ -164,6 +166,7 @@ let package = Package(
             "PostriderJSONTests", "Unit/PostriderJSON", ["PostriderJSON", "PostriderSeededRandom"],
             exclude: ["payloads.json"]),
         tests("PostriderKitTests", "Unit/PostriderKit", ["PostriderKit", "PostriderCourier"]),
+        tests("ProxiesTests", "Unit/Proxies", ["PostriderProxies"]),
         tests("RelayTests", "Unit/Relay", ["PostriderRelay", "PostriderStorage"]),
         tests("RuleFilesTests", "Unit/RuleFiles", ["PostriderRuleFiles"]),
         tests("RulesTests", "Unit/Rules", ["PostriderRules"]),

@@ -10,14 +10,19 @@ public struct Server: Sendable {
     public let tls: TLSContext?
     /// The name for which its certificate must be valid.
     public let name: String
+    /// The proxy through which clients connect; nil for a direct connection.
+    public let proxy: Proxy?
 
     /// Creates a server with TLS.
     /// - Parameters:
     ///   - tls: a context with ALPN `h2`.
     ///   - name: the name for which its certificate must be valid; nil for the host of the destination.
-    public init(_ destination: Destination, tls: TLSContext, name: String? = nil) {
+    ///   - proxy: the proxy through which clients connect; nil for a direct connection.
+    public init(_ destination: Destination, tls: TLSContext, name: String? = nil, through proxy: Proxy? = nil)
+    {
         self.destination = destination
         self.tls = tls
+        self.proxy = proxy
         self.name = name ?? destination.host ?? "localhost"
     }
 
@@ -26,6 +31,7 @@ public struct Server: Sendable {
         precondition(address.unixPath != nil, "what crosses a network crosses it in TLS")
         destination = .address(address)
         tls = nil
+        proxy = nil
         name = "localhost"
     }
 
@@ -44,7 +50,13 @@ public struct Server: Sendable {
     /// Starts to connect. The session gets the outcome in any case.
     func dial(from loop: EventLoop, timeoutMilliseconds: Int, session: any ConnectionHandler) -> Dialing {
         loop.dial(
-            destination, resolver: SystemResolver(), tls: tls.map { ($0, name) },
+            destination, resolver: SystemResolver(), tls: tls.map { ($0, name) }, through: proxy,
             timeoutMilliseconds: timeoutMilliseconds, session: session)
+    }
+
+    /// The destination and the proxy for logs: `relay.example.org:5223`, or `… through the proxy
+    /// http://proxy.example.org:3128`.
+    public var place: String {
+        proxy.map { "\(destination) through the proxy \($0)" } ?? "\(destination)"
     }
 }

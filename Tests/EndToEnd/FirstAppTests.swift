@@ -90,7 +90,7 @@ extension EndToEnd {
             let parts = [
                 "PostriderKit", "PostriderNotifications", "PostriderTransport", "PostriderHTTP2",
                 "PostriderSystem", "PostriderCourier", "PostriderEndpoints", "PostriderSchedules",
-                "PostriderJSON",
+                "PostriderJSON", "PostriderProxies",
             ]
             var objects: [String] = []
             for part in parts {

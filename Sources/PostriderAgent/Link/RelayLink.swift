@@ -149,7 +149,7 @@ final class RelayLink: RelayLine {
             keep(try result.get())
         } catch {
             let delay = error.isVerdict ? slowDelay() : nextDelay()
-            let line = "not enrolled at \(relay.destination): \(error)"
+            let line = "not enrolled at \(relay.place): \(error)"
             if error.isVerdict {
                 log.error("\(line); correct the enrolment key; next attempt in \(delay) ms")
             } else {
@@ -205,13 +205,13 @@ final class RelayLink: RelayLine {
 
 extension RelayLink: DeviceClientDelegate {
     func linkWillConnect() {
-        log.debug("connecting to \(relay.destination)")
+        log.debug("connecting to \(relay.place)")
         wasWelcomed = false
         tell(.willConnect)
     }
 
     func linkDidConnect(_ welcome: Welcome) {
-        let line = "connected to \(relay.destination), \(welcome.pending) notifications wait there"
+        let line = "connected to \(relay.place), \(welcome.pending) notifications wait there"
         // While the disk refuses what arrives, there is a new link every few seconds, so the line is only for
         // debugging.
         if desk.trouble.isPresent { log.debug(line) } else { log.notice(line) }
@@ -252,7 +252,7 @@ extension RelayLink: DeviceClientDelegate {
         desk.linkEnded()
         if let nextAttemptMilliseconds {
             log.notice(
-                "no link to \(relay.destination): \(end); next attempt in \(nextAttemptMilliseconds) ms")
+                "no link to \(relay.place): \(end); next attempt in \(nextAttemptMilliseconds) ms")
         } else if end.isUnknownDevice, !isStopping {
             needsEnrolment = policy.unknown(end, wasConnected: wasWelcomed, log: log) == .enrolAnew
             retry.arm(afterMilliseconds: slowDelay())

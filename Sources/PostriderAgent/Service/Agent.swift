@@ -31,7 +31,8 @@ public final class Agent: Sendable {
     /// - Throws: `CryptoError`, `TransportError`, ``Notifications/StoreError`` or ``AgentFailure``, each one sentence.
     public static func start(_ configuration: AgentConfiguration, log: Log) async throws -> Agent {
         let tls = try TLSContext.client(trustFile: configuration.trustFile, alpn: ["h2"])
-        let relay = Server(configuration.relay, tls: tls, name: configuration.serverName)
+        let relay = Server(
+            configuration.relay, tls: tls, name: configuration.serverName, through: configuration.proxy)
         let mailbox = try Mailbox<Letter>(capacity: 16)
         let ending = Ending()
         try await withCheckedThrowingContinuation { (started: CheckedContinuation<Void, any Error>) in

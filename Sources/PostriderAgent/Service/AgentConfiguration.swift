@@ -14,6 +14,8 @@ public struct AgentConfiguration: Sendable {
     public var trustFile: String?
     /// The name that the relay's certificate must carry; nil for the relay's host.
     public var serverName: String?
+    /// The proxy through which the agent connects to the relay; nil for a direct connection.
+    public var proxy: Proxy?
     /// The directory for identity, apps and inbox; it is created if it is missing.
     public var stateDirectory: String
     /// The Unix socket where apps connect.

@@ -12,7 +12,8 @@ extension DevicePresence.Ending {
         case .idleTimeout: self = .silent
         case .writeTimeout, .outputNotTaken, .stalled: self = .notTaken
         case .protocolError, .notTLS, .protocolNotNegotiated: self = .protocolError
-        case .peerReset, .refused, .connectTimeout, .handshakeFailed, .handshakeTimeout: self = .cut
+        case .peerReset, .refused, .proxyFailed, .connectTimeout, .handshakeFailed, .handshakeTimeout:
+            self = .cut
         }
     }
 

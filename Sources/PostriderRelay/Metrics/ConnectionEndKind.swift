@@ -26,7 +26,7 @@ enum ConnectionEndKind: String, CaseIterable, Sendable {
             case .localClose: .localClose
             case .peerClosed: .peerClosed
             case .peerReset: .peerReset
-            case .refused, .connectTimeout: .notConnected
+            case .refused, .proxyFailed, .connectTimeout: .notConnected
             case .handshakeFailed: .handshakeFailed
             case .notTLS: .notTLS
             case .handshakeTimeout: .handshakeTimeout

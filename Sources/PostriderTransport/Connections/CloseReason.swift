@@ -16,6 +16,9 @@ public enum CloseReason: Sendable, Equatable, CustomStringConvertible {
     case handshakeFailed(String, name: String? = nil)
     /// The peer sent something other than a TLS ClientHello.
     case notTLS(Preamble)
+    /// The proxy did not connect this side to the server. The payload is a sentence without a full stop that names the
+    /// proxy.
+    case proxyFailed(String)
     /// The TLS handshake was not complete in time.
     case handshakeTimeout
     /// Output was blocked by the peer for longer than the limit.
@@ -48,6 +51,7 @@ public enum CloseReason: Sendable, Equatable, CustomStringConvertible {
         case .connectTimeout: "no connection in time"
         case .handshakeFailed(let why, _): why
         case .notTLS(let preamble): preamble.sentence
+        case .proxyFailed(let why): why
         case .handshakeTimeout: "no TLS handshake in time"
         case .writeTimeout: "the peer did not read what was sent in time"
         case .outputNotTaken: "too much output waited for the peer"
@@ -74,7 +78,8 @@ public enum CloseReason: Sendable, Equatable, CustomStringConvertible {
         case .outputNotTaken: "output not taken"
         case .stalled: "stalled"
         case .protocolNotNegotiated: "no_application_protocol"
-        case .localClose, .peerClosed, .peerReset, .refused, .connectTimeout, .idleTimeout, .internalError,
+        case .localClose, .peerClosed, .peerReset, .refused, .proxyFailed, .connectTimeout, .idleTimeout,
+            .internalError,
             .overloaded,
             .loopStopped:
             nil

@@ -26,13 +26,14 @@ extension Connection {
     /// Starts TLS, or opens the connection if it has none, once the socket is connected.
     func connected() {
         (session as? DialAttempt)?.connected()
-        guard tls == nil else {
-            phase = .handshaking
-            setDeadline(limits.handshakeMilliseconds)
-            continueHandshake()
-            return
-        }
-        established()
+        if tls == nil { established() } else { beginHandshake() }
+    }
+
+    /// Begins the TLS handshake of a client.
+    func beginHandshake() {
+        phase = .handshaking
+        setDeadline(limits.handshakeMilliseconds)
+        continueHandshake()
     }
 
     func continueHandshake() {

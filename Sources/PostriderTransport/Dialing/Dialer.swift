@@ -1,4 +1,6 @@
-/// A connection attempt under way; see ``EventLoop/dial(_:resolver:tls:timeoutMilliseconds:limits:session:)``.
+import PostriderProxies
+
+/// A connection attempt under way; see ``EventLoop/dial(_:resolver:tls:through:timeoutMilliseconds:limits:session:)``.
 public struct Dialing {
     fileprivate let dialer: Dialer
 
@@ -13,21 +15,30 @@ extension EventLoop {
     /// - Parameters:
     ///   - resolver: resolves a host name.
     ///   - tls: the TLS provider, and the name for which the server's certificate must be valid; nil for no TLS.
-    ///   - timeoutMilliseconds: the limit for the TCP connection to each address. The limit for the handshake is in
-    ///     `limits`.
+    ///   - proxy: the proxy through which to connect; nil for a direct connection. The proxy looks up the host of the
+    ///     destination, and the addresses of the proxy race. The destination must use TLS and be no Unix socket.
+    ///   - timeoutMilliseconds: the limit for the TCP connection to each address, and once more for the answer of the
+    ///     proxy. The limit for the TLS handshake is in `limits`.
     public func dial(
         _ destination: Destination, resolver: any HostResolver,
-        tls: (context: any TLSProvider, serverName: String)? = nil,
+        tls: (context: any TLSProvider, serverName: String)? = nil, through proxy: Proxy? = nil,
         timeoutMilliseconds: Int = 10_000, limits: ConnectionLimits = .client, session: any ConnectionHandler
     ) -> Dialing {
+        let tunnel = proxy.map { proxy in
+            guard let tls, let target = TunnelTarget(destination) else {
+                preconditionFailure("bug: a tunnel leads to a server behind TLS")
+            }
+            return Tunnel(proxy: proxy, target: target, tls: tls, timeoutMilliseconds: timeoutMilliseconds)
+        }
         let dialer = Dialer(
             for: session, on: self, scheduler: self, staggerMilliseconds: limits.attemptMilliseconds
         ) { [unowned self] address, attempt in
             connect(
-                to: address, tls: tls, timeoutMilliseconds: timeoutMilliseconds, limits: limits,
-                session: attempt)
+                to: address, tls: tunnel == nil ? tls : nil, timeoutMilliseconds: timeoutMilliseconds,
+                limits: limits,
+                session: tunnel.map { TunnelHandler($0, for: attempt, scheduler: self) } ?? attempt)
         }
-        switch destination {
+        switch proxy?.destination ?? destination {
         case .address(let address): dialer.begin([address])
         case .host(let name, let port): dialer.lookUp(name, port: port, resolver)
         }

@@ -30,6 +30,17 @@ enum FileText {
         return try text(bytes, path)
     }
 
+    /// The text of a file that must exist, and that only root and the user of this process can read.
+    static func readSecret(_ path: String) throws(CommandFailure) -> String {
+        let bytes: [UInt8]
+        do throws(FileAccessError) {
+            bytes = try FileAccessRule.secret().open(path).read(atMost: mostSecretBytes)
+        } catch {
+            throw CommandFailure("The file \(path) \(error.explanation).", exitCode: error.exitCode)
+        }
+        return try text(bytes, path)
+    }
+
     /// The text of a file that must exist. `purpose` begins the sentence about a missing one: `The key`.
     static func read(_ path: String, _ purpose: String) throws(CommandFailure) -> String {
         if let text = try readIfThere(path) { return text }
@@ -49,6 +60,8 @@ enum FileText {
 
     /// The most bytes of a configuration, a manifest or another text.
     private static let mostBytes = 16 << 20
+    /// The most bytes of a file with a password.
+    private static let mostSecretBytes = 4096
 
     private static func text(_ bytes: some Collection<UInt8>, _ path: String) throws(CommandFailure) -> String
     {
