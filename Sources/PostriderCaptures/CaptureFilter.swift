@@ -76,6 +76,16 @@ public struct CaptureQuery: Sendable, Equatable {
         }
     }
 
+    /// Reads a query for captures as they happen, which neither waits nor ends: `topic=com.example.app&after=12`.
+    public init(events query: some StringProtocol) throws(Mistake) {
+        try self.init(query)
+        for part in query.split(separator: "&") {
+            let name = String(part.prefix { $0 != "=" })
+            guard ["wait", "count", "last", "format"].contains(name) else { continue }
+            throw Mistake(sentence: "'\(name)' is not for events, which come as they happen: leave it out.")
+        }
+    }
+
     private mutating func set(_ name: String, _ value: String) throws(Mistake) {
         switch name {
         case "topic": filter.topic = value

@@ -15,6 +15,17 @@ extension Limits {
     /// The most milliseconds for which a caller may wait for captures: a minute, which is shorter than the timeouts
     /// of proxies and clients.
     public static let captureWaitMilliseconds = 60_000
+    /// The most connections to the HTTP/1.1 port for captures, each with a thread of its own.
+    public static let captureConnections = 64
+    /// Seconds without progress after which a connection to that port is closed: longer than anybody waits.
+    public static let captureConnectionSeconds = 90
+    /// The bytes of memory for the head of a request to that port.
+    public static let captureConnectionBytes = 32_768
+    /// The most bytes of the rules that are sent to that port, as on the control socket.
+    public static let ruleBytes = 131_072
+    /// Milliseconds of silence after which a stream of captures gets a comment, so that a client that has left is
+    /// noticed.
+    public static let captureSilenceMilliseconds = 15_000
     /// The most callers that wait for captures at once.
     public static let captureWaiters = 64
 }

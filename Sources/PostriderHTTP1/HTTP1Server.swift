@@ -2,10 +2,11 @@ internal import CPostriderMicrohttpd
 public import PostriderTransport
 internal import Synchronization
 
-/// A small HTTP/1.1 server based on libmicrohttpd: `GET` and `HEAD` without bodies, on a thread of its own that
-/// answers one request after the other. It is for operators and their tools, and not for frequent requests.
+/// A small HTTP/1.1 server based on libmicrohttpd. A thread of its own answers one request after the other, or each
+/// connection has a thread (``HTTP1Bounds``). It is for operators, tests and their tools, and not for frequent
+/// requests.
 public final class HTTP1Server: Sendable {
-    /// Answers a request on the server's thread. Other requests wait meanwhile.
+    /// Answers a request on the server's thread, or on that of the connection. Other requests on it wait meanwhile.
     public typealias Respond = @Sendable (HTTP1Request) -> HTTP1Response
 
     /// The address it listens on, with the port that the kernel chose if the port was 0.
@@ -19,9 +20,14 @@ public final class HTTP1Server: Sendable {
     /// The context that the library passes to each of its callbacks.
     final class Context: Sendable {
         let respond: Respond
+        /// The most bytes of a request's body.
+        let bodyBytes: Int
         let abandoned = Atomic<UInt64>(0)
 
-        init(_ respond: @escaping Respond) { self.respond = respond }
+        init(_ respond: @escaping Respond, bodyBytes: Int) {
+            self.respond = respond
+            self.bodyBytes = bodyBytes
+        }
     }
 
     /// Starts a server.
@@ -35,7 +41,7 @@ public final class HTTP1Server: Sendable {
     ) throws {
         socket = try ListeningSocket(address)
         self.bounds = bounds
-        context = Context(respond)
+        context = Context(respond, bodyBytes: bounds.bodyBytes)
         try use(certificate)
     }
 
@@ -50,7 +56,7 @@ public final class HTTP1Server: Sendable {
     /// - Throws: ``HTTP1Error``; nothing has changed then.
     public func renew(_ certificate: HTTP1Certificate?) throws { try use(certificate) }
 
-    /// Closes all connections and ends the thread. It returns after the current request is answered.
+    /// Closes all connections and ends the threads. It returns after the current requests are answered.
     public func stop() { daemon.withLock { $0 = nil } }
 
     private func use(_ certificate: HTTP1Certificate?) throws {
@@ -74,22 +80,19 @@ public final class HTTP1Server: Sendable {
         _ descriptor: Int32, _ certificate: HTTP1Certificate?, _ bounds: HTTP1Bounds,
         _ context: HTTP1Server.Context
     ) throws(HTTP1Error) {
-        var flags = MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_USE_ITC.rawValue
+        var flags = MHD_USE_ITC.rawValue
+        flags |=
+            bounds.hasThreadPerConnection
+            ? MHD_USE_THREAD_PER_CONNECTION.rawValue | MHD_USE_POLL_INTERNAL_THREAD.rawValue
+            : MHD_USE_EPOLL_INTERNAL_THREAD.rawValue
         if certificate != nil { flags |= MHD_USE_TLS.rawValue }
-        let notify: MHD_RequestCompletedCallback = { context, _, _, end in
-            guard let context = unsafe context, end != .REQUEST_TERMINATED_COMPLETED_OK,
-                end != .REQUEST_TERMINATED_DAEMON_SHUTDOWN
-            else { return }
-            let known = unsafe Unmanaged<HTTP1Server.Context>.fromOpaque(context).takeUnretainedValue()
-            known.abandoned.add(1, ordering: .relaxed)
-        }
         let opaque = unsafe Unmanaged.passUnretained(context).toOpaque()
         var options = unsafe [
             Self.option(MHD_OPTION.LISTEN_SOCKET, Int(descriptor)),
             Self.option(MHD_OPTION.CONNECTION_LIMIT, bounds.connections),
             Self.option(MHD_OPTION.CONNECTION_TIMEOUT, bounds.timeoutSeconds),
             Self.option(MHD_OPTION.CONNECTION_MEMORY_LIMIT, bounds.connectionBytes),
-            Self.option(MHD_OPTION.NOTIFY_COMPLETED, unsafeBitCast(notify, to: Int.self), opaque),
+            Self.option(MHD_OPTION.NOTIFY_COMPLETED, unsafeBitCast(completed, to: Int.self), opaque),
         ]
         if let most = bounds.connectionsPerAddress {
             unsafe options.append(Self.option(MHD_OPTION.PER_IP_CONNECTION_LIMIT, most))
@@ -140,45 +143,4 @@ public final class HTTP1Server: Sendable {
             }
         }
     }
-}
-
-/// The library calls this for each request: first for its head, and then, because there is no body, for the response.
-private let answer: MHD_AccessHandlerCallback = {
-    context, connection, path, method, _, _, uploadSize, state in
-    guard let context = unsafe context, let connection = unsafe connection, let path = unsafe path,
-        let method = unsafe method, let state = unsafe state, let uploadSize = unsafe uploadSize
-    else { return .NO }
-    let name = unsafe String(cString: method)
-    guard ["GET", "HEAD"].contains(name) else {
-        return unsafe queue(
-            HTTP1Response(
-                status: 405, body: "Only GET and HEAD are answered here.\n",
-                fields: [("Allow", "GET, HEAD")]),
-            on: connection)
-    }
-    guard unsafe state.pointee != nil else {
-        unsafe state.pointee = context
-        return .YES
-    }
-    // A body has no meaning here (RFC 9110, section 9.3.1), so a client that sends one is cut off.
-    guard unsafe uploadSize.pointee == 0 else { return .NO }
-    let request = unsafe HTTP1Request(
-        method: name, path: String(cString: path),
-        authorization: MHD_lookup_connection_value(connection, .HEADER_KIND, "Authorization")
-            .map { unsafe String(cString: $0) })
-    let known = unsafe Unmanaged<HTTP1Server.Context>.fromOpaque(context).takeUnretainedValue()
-    return unsafe queue(known.respond(request), on: connection)
-}
-
-private func queue(_ response: HTTP1Response, on connection: OpaquePointer) -> MHD_Result {
-    var body = Array(response.body.utf8)
-    let made = unsafe body.withUnsafeMutableBytes {
-        unsafe MHD_create_response_from_buffer($0.count, $0.baseAddress, .RESPMEM_MUST_COPY)
-    }
-    guard let made = unsafe made else { return .NO }
-    defer { unsafe MHD_destroy_response(made) }
-    for (name, value) in [("Content-Type", response.contentType)] + response.fields {
-        unsafe MHD_add_response_header(made, name, value)
-    }
-    return unsafe MHD_queue_response(connection, UInt32(response.status), made)
 }

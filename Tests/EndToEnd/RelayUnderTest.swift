@@ -14,6 +14,7 @@ struct RelayUnderTest {
         let enrolmentKeyFile: String
         let topics: [String]
         let metricsAddress: String?
+        let capturesAddress: String?
         let controlAddress: String
     }
 

@@ -14,31 +14,13 @@ extension ControlHandler {
         }
     }
 
-    /// `DELETE /v1/captures`.
-    func removeCaptures(_ respond: Respond) {
+    /// Every other request about captures and rules.
+    func handleBench(_ method: String, _ resource: String, _ body: [UInt8], _ respond: Respond) {
         guard let bench else { return respond(Self.withoutBench) }
-        bench.removeCaptures()
-        respond((200, Array("{}".utf8)))
-    }
-
-    /// `GET /v1/rules`.
-    func listRules(_ respond: Respond) {
-        guard let bench else { return respond(Self.withoutBench) }
-        respond(Self.answer(bench.ruleCounts.map(Control.RuleCount.init)))
-    }
-
-    /// `PUT /v1/rules`, with YAML or JSON.
-    func putRules(_ body: [UInt8], _ respond: Respond) {
-        guard let bench else { return respond(Self.withoutBench) }
-        guard let text = String(validating: body, as: UTF8.self) else {
-            return respond(Self.refusal(400, "The rules are not UTF-8: write them so."))
+        guard let answer = BenchAnswers(of: bench).answer(method, resource, body) else {
+            preconditionFailure("bug: the bench has no \(method) \(resource)")
         }
-        do throws(TestBench.RuleMistake) {
-            try bench.replaceRules(text)
-            respond(Self.answer(bench.ruleCounts.map(Control.RuleCount.init)))
-        } catch {
-            respond(Self.refusal(400, error.sentence))
-        }
+        respond(answer)
     }
 
     private static let withoutBench = refusal(

@@ -209,6 +209,8 @@ extension ProviderSession {
 
     /// Wakes the callers that wait for captures.
     private func announce(_ observer: RequestObserver) {
-        if observer.bench.isAwaited { context.outbox.send(.control(.capturesChanged), to: 0) }
+        guard observer.bench.isAwaited else { return }
+        observer.bench.captureEnded()
+        context.outbox.send(.control(.capturesChanged), to: 0)
     }
 }

@@ -1,4 +1,4 @@
-import PostriderCaptures
+public import PostriderCaptures
 import PostriderNotifications
 public import PostriderRules
 import Synchronization
@@ -31,6 +31,7 @@ public final class TestBench: Sendable {
     private let state: Mutex<State>
     private let lastConnection = Atomic(0)
     private let waiting = Atomic(0)
+    private let watchers = Mutex<(last: Int, calls: [Int: @Sendable () -> Void])>((0, [:]))
 
     /// A bench with these rules and no captures.
     ///
@@ -78,10 +79,18 @@ public final class TestBench: Sendable {
     func noteLives(_ records: [TraceRecord]) { state.withLock { $0.ring.note(records) } }
 
     /// The JSON answer to a query.
-    func json(_ query: CaptureQuery) -> [UInt8] { state.withLock { $0.ring.json(query) } }
+    public func json(_ query: CaptureQuery) -> [UInt8] { state.withLock { $0.ring.json(query) } }
 
     /// Whether the captures that a query waits for are there.
-    func isComplete(_ query: CaptureQuery) -> Bool { state.withLock { $0.ring.isComplete(query) } }
+    public func isComplete(_ query: CaptureQuery) -> Bool { state.withLock { $0.ring.isComplete(query) } }
+
+    /// The captures of a query. It does not wait.
+    public func captures(_ query: CaptureQuery) -> [Capture] {
+        state.withLock { $0.ring.captures(query.filter, last: query.last) }
+    }
+
+    /// The number of the latest capture; 0 if there was none.
+    public var lastNumber: Int { state.withLock { $0.ring.lastNumber } }
 
     /// Forgets all captures.
     func removeCaptures() { state.withLock { $0.ring.removeAll() } }
@@ -91,6 +100,29 @@ public final class TestBench: Sendable {
 
     /// Changes the number of callers that wait for captures by `change`: 1 or -1.
     func countWaiting(_ change: Int) { waiting.add(change, ordering: .acquiringAndReleasing) }
+
+    /// Calls `notify`, on any thread, whenever a captured request gets its outcome. ``unwatch(_:)`` with the returned
+    /// number ends that.
+    public func watch(_ notify: @escaping @Sendable () -> Void) -> Int {
+        countWaiting(1)
+        return watchers.withLock { watchers in
+            watchers.last += 1
+            watchers.calls[watchers.last] = notify
+            return watchers.last
+        }
+    }
+
+    /// Ends the calls for this number. A call that is already under way may still arrive.
+    public func unwatch(_ number: Int) {
+        guard watchers.withLock({ $0.calls.removeValue(forKey: number) }) != nil else { return }
+        countWaiting(-1)
+    }
+
+    /// Notifies the watchers that a captured request has got its outcome.
+    func captureEnded() {
+        let calls = watchers.withLock { Array($0.calls.values) }
+        for call in calls { call() }
+    }
 
     // MARK: Rules
 

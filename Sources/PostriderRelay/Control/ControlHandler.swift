@@ -58,9 +58,8 @@ final class ControlHandler {
         case ("GET", "evidence-key", nil): evidence.showKey(respond)
         case ("PUT", "backup", nil): backUp(body, respond)
         case ("GET", "captures", nil): captures(query, respond)
-        case ("DELETE", "captures", nil): removeCaptures(respond)
-        case ("GET", "rules", nil): listRules(respond)
-        case ("PUT", "rules", nil): putRules(body, respond)
+        case ("DELETE", "captures", nil), ("GET", "rules", nil), ("PUT", "rules", nil):
+            handleBench(method, parts[1], body, respond)
         case (_, "devices", _) where devices.handle(method, name, query, body, respond): break
         case _ where access.handle(method, parts[1], name, body: body, respond): break
         default: respond(Self.refusal(404, "There is no \(method) \(path) on the control socket."))

@@ -95,7 +95,7 @@ final class MetricsService: Sendable {
     // MARK: Requests, on the server's thread
 
     func respond(to request: HTTP1Request) -> HTTP1Response {
-        guard tokens.withLock({ $0 }).admit(request.authorization) else {
+        guard tokens.withLock({ $0 }).admit(request.field("Authorization")) else {
             return HTTP1Response(
                 status: 401, body: "Show a bearer token of the setting metrics-token.\n",
                 fields: [("WWW-Authenticate", "Bearer")])

@@ -3,6 +3,7 @@ import PostriderOptions
 import PostriderRelay
 import PostriderRuleFiles
 import PostriderRules
+import PostriderTransport
 import PostriderYAML
 
 /// The test features of a relay for tests: captures, rules, and fixed device tokens.
@@ -46,6 +47,23 @@ enum DevBench {
         }
     }
 
+    /// Starts to serve captures and rules over HTTP/1.1; nil without `--captures-address`.
+    ///
+    /// - Parameter names: the host names of the relay.
+    static func serve(
+        _ bench: TestBench?, _ options: ParsedOptions, names: [String]
+    ) throws -> CapturesService? {
+        guard let text = options.string("captures-address"), text != "off" else { return nil }
+        guard let address = try? SocketAddress(text) else {
+            throw options.error(
+                "--captures-address must be off, or an address and a port such as 127.0.0.1:2196, not "
+                    + "'\(text)'"
+            )
+        }
+        guard let bench else { throw options.error("--captures-address needs captures; leave --capture out") }
+        return try CapturesService(at: address, bench, names: names)
+    }
+
     /// Logs at the end which rules never matched, because a test that relies on them has tested nothing.
     static func tellUnmatchedRules(of bench: TestBench?, _ log: Log) {
         for count in bench?.ruleCounts ?? [] where count.matched == 0 {
@@ -71,6 +89,10 @@ enum DevBench {
             "capture", "true|false",
             "Whether the relay stores requests for 'postrider captures'; true if not given. false: "
                 + "as in production, to measure it."),
+        .value(
+            "captures-address", "ADDRESS|off",
+            "The address of captures and rules over HTTP/1.1, such as 127.0.0.1:2196, for everybody who "
+                + "reaches it; off if not given."),
         .flag("capture-secrets", "Store the signatures of provider tokens in captures; masked if not given."),
     ]
 }

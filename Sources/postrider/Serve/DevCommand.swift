@@ -52,9 +52,12 @@ enum DevCommand: Command {
         let served = try await ServedRelay.start(
             configuration, dataDirectory: folder.dataDirectory, metrics: try metrics(options),
             changes: changes, log: log)
+        let captures = try DevBench.serve(bench, options, names: place.names)
+        defer { captures?.stop() }
         log.notice("ready: \(DescriptorNeed.roomNow)")
         var values = try values(of: folder, served.relay, topics, place)
         values.metricsAddress = served.metrics?.address?.description
+        values.capturesAddress = captures?.address?.description
         try values.write(to: folder)
         let output = try Console.makeOutput()
         if options.isSet("json") {
@@ -207,6 +210,9 @@ enum DevCommand: Command {
             .init(
                 "A relay that accepts any device token and follows rules",
                 "postrider dev --any-token --rules bad-day.yaml"),
+            .init(
+                "A relay whose captures and rules any HTTP client can use",
+                "postrider dev --any-token --captures-address 127.0.0.1:2196"),
             .init(
                 "A relay for other containers, which use its host name",
                 "postrider dev --address 0.0.0.0 --name push.test"),

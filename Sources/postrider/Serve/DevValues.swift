@@ -43,6 +43,8 @@ struct DevValues: Codable, Equatable {
     var controlAddress: String
     /// Where metrics are served: an address with a port, or `unix:` and a path; nil for nowhere.
     var metricsAddress: String?
+    /// The address and port for captures and rules over HTTP/1.1; nil for none.
+    var capturesAddress: String?
     /// The process number of the relay.
     var process: Int32
 

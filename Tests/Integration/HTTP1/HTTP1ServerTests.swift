@@ -24,7 +24,7 @@ struct HTTP1ServerTests {
         let server = try start { request in
             HTTP1Response(
                 status: 200, contentType: "text/x",
-                body: "\(request.method) \(request.path) \(request.authorization ?? "nobody")")
+                body: "\(request.method) \(request.path) \(request.field("authorization") ?? "nobody")")
         }
         let client = try Client(server.address)
         client.send(
@@ -64,6 +64,81 @@ struct HTTP1ServerTests {
         #expect(body.receiveAll() == "")
         let wasAsked = isAsked.load(ordering: .relaxed)
         #expect(!wasAsked)
+    }
+
+    private static let threaded = HTTP1Bounds(
+        connections: 4, connectionsPerAddress: nil, timeoutSeconds: 60, connectionBytes: 16_384,
+        bodyBytes: 100,
+        hasThreadPerConnection: true)
+
+    @Test("hands over query, header fields and body where it takes bodies")
+    func wholeRequest() throws {
+        let server = try start(Self.threaded) { request in
+            let field = request.field("X-Name") ?? "-"
+            let body = String(decoding: request.body, as: UTF8.self)
+            return HTTP1Response(
+                status: 200, body: "\(request.method) \(request.path) \(request.query) \(field) \(body)")
+        }
+        let client = try Client(server.address)
+        client.send(
+            "PUT /a?x=1&y=a%20b%26c&z HTTP/1.1\r\nHost: x\r\nx-name: n\r\nContent-Length: 4\r\n\r\nbody"
+                + "PUT /b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+                + "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
+        let answers = client.receiveAll()
+        #expect(answers.contains("\r\n\r\nPUT /a x=1&y=a%20b%26c&z n body"))
+        #expect(answers.hasSuffix("\r\n\r\nPUT /b  - abcde"))
+    }
+
+    @Test("refuses a body that is longer than it may be, announced or not")
+    func longBody() throws {
+        let isAsked = Atomic(false)
+        let server = try start(Self.threaded) { _ in
+            isAsked.store(true, ordering: .relaxed)
+            return HTTP1Response(status: 200, body: "")
+        }
+        let body = String(repeating: "x", count: 101)
+        let announced = try Client(server.address)
+        announced.send("PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 101\r\nConnection: close\r\n\r\n\(body)")
+        #expect(announced.receiveAll().hasPrefix("HTTP/1.1 413 "))
+        let chunked = try Client(server.address)
+        chunked.send(
+            "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n65\r\n\(body)\r\n0\r\n\r\n")
+        #expect(!chunked.receiveAll().hasPrefix("HTTP/1.1 200"))
+        let wasAsked = isAsked.load(ordering: .relaxed)
+        #expect(!wasAsked)
+    }
+
+    @Test("answers others while one waits, where each connection has a thread")
+    func threads() throws {
+        let bell = DispatchSemaphore(value: 0)
+        let server = try start(Self.threaded) { request in
+            if request.path == "/slow" { bell.wait() }
+            return HTTP1Response(status: 200, body: request.path)
+        }
+        let slow = try Client(server.address)
+        slow.send("GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        #expect(try Client.get("/quick", server.address).hasSuffix("/quick"))
+        bell.signal()
+        #expect(slow.receiveAll().hasSuffix("/slow"))
+    }
+
+    @Test("sends a stream piece by piece, to its end")
+    func stream() throws {
+        let server = try start(Self.threaded) { _ in
+            HTTP1Response(status: 200, contentType: "text/event-stream", body: "start ", stream: Pieces())
+        }
+        let answer = try Client.get("/", server.address)
+        #expect(answer.contains("Content-Type: text/event-stream\r\n"))
+        // Three pieces, and one that is longer than what is sent at once.
+        let text = answer.components(separatedBy: "\r\n").joined()
+        for piece in ["start ", "one ", "two "] { #expect(text.contains(piece)) }
+        #expect(answer.count { $0 == "#" } == 50_000)
+    }
+
+    private final class Pieces: HTTP1Stream {
+        private let left = Mutex(["one ", "two ", String(repeating: "#", count: 50_000)])
+
+        func next() -> [UInt8]? { left.withLock { $0.isEmpty ? nil : Array($0.removeFirst().utf8) } }
     }
 
     @Test("refuses a request whose head is larger than its memory, and garbage")

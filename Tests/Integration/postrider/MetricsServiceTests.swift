@@ -28,7 +28,9 @@ struct MetricsServiceTests {
     private static func get(
         _ path: String, _ service: MetricsService, as authorization: String? = nil
     ) -> HTTP1Response {
-        service.respond(to: HTTP1Request(method: "GET", path: path, authorization: authorization))
+        service.respond(
+            to: HTTP1Request(
+                method: "GET", path: path, fields: authorization.map { [("Authorization", $0)] } ?? []))
     }
 
     @Test("are told of a service that is well")

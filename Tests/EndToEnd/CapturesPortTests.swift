@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+    @Suite("Captures and rules over HTTP/1.1", .serialized)
+    struct CapturesPortTests {
+        private static let token = String(repeating: "a1", count: 32)
+
+        /// A relay with the port, and the URL of the port.
+        private func start(_ stage: Stage) async throws -> (relay: RelayUnderTest, port: String) {
+            let relay = try await stage.startRelay(
+                options: ["--any-token", "--captures-address", "127.0.0.1:0"])
+            return (relay, "http://" + (try #require(relay.description.capturesAddress)))
+        }
+
+        /// Runs curl with HTTP/1.1, and returns what it got.
+        private func curl(_ stage: Stage, _ arguments: [String]) async throws -> String {
+            let (code, output) = try await stage.run(
+                "curl", ["--silent", "--show-error", "--http1.1"] + arguments)
+            #expect(code == 0, "\(output)")
+            return output.joined(separator: "\n")
+        }
+
+        /// Pushes as any provider does, and returns the status.
+        private func push(_ stage: Stage, to relay: RelayUnderTest) async throws -> String {
+            let (code, bearer) = try await stage.run(
+                "env",
+                [
+                    Place.products.appending(path: "postrider").path, "token", "--directory",
+                    stage.path("dev"),
+                ])
+            #expect(code == 0)
+            let (_, output) = try await stage.run(
+                "curl",
+                [
+                    "--silent", "--http2", "--cacert", relay.description.authorityFile, "--output",
+                    "/dev/null",
+                    "--write-out", "%{http_code}", "--header", "authorization: bearer \(bearer.joined())",
+                    "--header", "apns-topic: \(relay.topic)", "--data", #"{"aps":{"alert":"Tea"}}"#,
+                    relay.url(Self.token),
+                ])
+            return output.joined()
+        }
+
+        @Test("are there for curl: it waits for a push, reads it, and says what becomes of the next one")
+        func requests() async throws {
+            try await onStage { stage in
+                let (relay, port) = try await start(stage)
+                let waiting = try stage.start(
+                    URL(filePath: "/usr/bin/curl"),
+                    ["--silent", "\(port)/v1/captures?wait=60s&token=\(Self.token)"])
+                #expect(try await push(stage, to: relay) == "200")
+                #expect(try await waiting.exitCode() == 0)
+                let answer = waiting.output.joined()
+                #expect(
+                    answer.contains(#""isComplete":true"#)
+                        && answer.contains(#""payload":{"aps":{"alert":"Tea"}}"#))
+
+                let rules = try stage.write("rules: [{do: {status: 503}}]\n", to: "rules.yaml")
+                let counts = try await curl(stage, ["--upload-file", rules, "\(port)/v1/rules"])
+                #expect(counts.contains(#""matched":0"#))
+                #expect(try await push(stage, to: relay) == "503")
+                #expect(
+                    try await curl(stage, ["\(port)/v1/captures?status=503"]).contains(
+                        #""outcome":"scripted""#))
+                #expect(try await curl(stage, ["--request", "DELETE", "\(port)/v1/captures"]) == "{}")
+                #expect(try await curl(stage, ["\(port)/v1/captures"]).contains(#""captures":[]"#))
+                let foreign = try await curl(
+                    stage,
+                    [
+                        "--header", "Origin: https://evil.example", "--request", "DELETE",
+                        "\(port)/v1/captures",
+                    ])
+                #expect(foreign.contains("Pages of other sites get no answer here"))
+            }
+        }
+
+        @Test("stream each push as an event, and end with the relay")
+        func events() async throws {
+            try await onStage { stage in
+                let (relay, port) = try await start(stage)
+                let events = try stage.start(
+                    URL(filePath: "/usr/bin/curl"), ["--silent", "--no-buffer", "\(port)/v1/captures/events"])
+                try await events.line { $0 == ": captures follow" }
+                #expect(try await push(stage, to: relay) == "200")
+                try await events.line { $0 == "id: 1" }
+                try await events.line { $0.hasPrefix("data: {") && $0.contains("Tea") }
+                relay.program.send(SIGTERM)
+                #expect(try await relay.program.exitCode() == 0, "\(relay.program.transcript)")
+                _ = try await events.exitCode()
+            }
+        }
+    }
+}
