@@ -45,8 +45,17 @@ extension Capture.Connection {
     fileprivate var json: JSONValue {
         var members: [String: JSONValue] = ["number": .integer(Int64(number)), "peer": .string(peer)]
         members["alpn"] = alpn.map(JSONValue.string)
+        members["tls"] = tls?.json
         members["certificate"] = certificate.map(JSONValue.string)
         members["certificateFingerprint"] = certificateFingerprint.map(JSONValue.string)
+        return .object(members)
+    }
+}
+
+extension Capture.TLS {
+    fileprivate var json: JSONValue {
+        var members: [String: JSONValue] = ["version": .string(version), "cipher": .string(cipher)]
+        members["serverName"] = serverName.map(JSONValue.string)
         return .object(members)
     }
 }

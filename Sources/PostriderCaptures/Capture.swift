@@ -16,6 +16,23 @@ public struct Capture: Sendable, Equatable {
         }
     }
 
+    /// The TLS parameters of a connection.
+    public struct TLS: Sendable, Equatable {
+        /// The version: `TLSv1.3`.
+        public var version: String
+        /// The cipher suite: `TLS_AES_128_GCM_SHA256`.
+        public var cipher: String
+        /// The host name that the provider asked for (SNI); nil if it sent none.
+        public var serverName: String?
+
+        /// Creates the parameters.
+        public init(version: String, cipher: String, serverName: String?) {
+            self.version = version
+            self.cipher = cipher
+            self.serverName = serverName
+        }
+    }
+
     /// The connection of a request.
     public struct Connection: Sendable, Equatable {
         /// Its number among the connections of providers since the relay started, from 1 on.
@@ -24,6 +41,8 @@ public struct Capture: Sendable, Equatable {
         public var peer: String
         /// The protocol that ALPN selected; nil if the provider did not use ALPN.
         public var alpn: String?
+        /// The TLS parameters; nil if they are unknown.
+        public var tls: TLS?
         /// The common name in the provider's certificate; nil if it presented none.
         public var certificate: String?
         /// SHA-256 of that certificate, in hexadecimal digits.
@@ -31,12 +50,13 @@ public struct Capture: Sendable, Equatable {
 
         /// Creates a connection from its parts.
         public init(
-            number: Int, peer: String, alpn: String? = nil, certificate: String? = nil,
+            number: Int, peer: String, alpn: String? = nil, tls: TLS? = nil, certificate: String? = nil,
             certificateFingerprint: String? = nil
         ) {
             self.number = number
             self.peer = peer
             self.alpn = alpn
+            self.tls = tls
             self.certificate = certificate
             self.certificateFingerprint = certificateFingerprint
         }

@@ -9,7 +9,9 @@ extension EndToEnd {
         /// A relay with the port, and the URL of the port.
         private func start(_ stage: Stage) async throws -> (relay: RelayUnderTest, port: String) {
             let relay = try await stage.startRelay(
-                options: ["--any-token", "--captures-address", "127.0.0.1:0"])
+                options: [
+                    "--any-token", "--captures-address", "127.0.0.1:0", "--metrics-address", "127.0.0.1:0",
+                ])
             return (relay, "http://" + (try #require(relay.description.capturesAddress)))
         }
 
@@ -63,6 +65,9 @@ extension EndToEnd {
                 #expect(
                     try await curl(stage, ["\(port)/v1/captures?status=503"]).contains(
                         #""outcome":"scripted""#))
+                let metrics = "http://" + (try #require(relay.description.metricsAddress)) + "/metrics"
+                let counter = #"postrider_pushes_total{outcome="rejected",reason="ServiceUnavailable"} 1"#
+                #expect(try await curl(stage, [metrics]).contains(counter))
                 #expect(try await curl(stage, ["--request", "DELETE", "\(port)/v1/captures"]) == "{}")
                 #expect(try await curl(stage, ["\(port)/v1/captures"]).contains(#""captures":[]"#))
                 let foreign = try await curl(

@@ -173,6 +173,7 @@ extension ProviderSession {
         } else {
             endpoint.streams.respond(stream, head, body: body)
         }
+        context.measures.count(scripted: scripted.reason)
         forget(stream)
         let answer = Capture.Answer(
             at: context.now, status: scripted.status, reason: scripted.reason, timestamp: scripted.timestamp,

@@ -91,6 +91,9 @@ final class RequestObserver {
         let shown = peer?.certificate.flatMap { CertificateDetails(der: $0.der) }
         return Capture.Connection(
             number: connection, peer: peer?.address ?? "", alpn: peer?.negotiatedProtocol,
+            tls: peer?.tls.map {
+                Capture.TLS(version: $0.version, cipher: $0.cipher, serverName: $0.serverName)
+            },
             certificate: shown?.commonName ?? shown?.userIdentifier,
             certificateFingerprint: shown?.fingerprint.description)
     }

@@ -7,6 +7,8 @@ struct ShardMeasures: Sendable {
     var acceptedPushes: UInt64 = 0
     /// Pushes that were refused, by reason.
     var refusedPushes: [Rejection: UInt64] = [:]
+    /// Pushes that rules of a relay for tests refused with a reason that APNs does not know.
+    var customRefusals: UInt64 = 0
     /// Time from the end of a request to its 200. A push that is answered in the turn that received it counts as 0.
     var responses = Histogram(.latency)
     /// Notifications that this shard's devices accepted, by topic.
@@ -28,10 +30,20 @@ struct ShardMeasures: Sendable {
         }
     }
 
+    /// A rule has refused a push with this reason.
+    mutating func count(scripted reason: String) {
+        if let rejection = Rejection(rawValue: reason) {
+            refusedPushes[rejection, default: 0] += 1
+        } else {
+            customRefusals += 1
+        }
+    }
+
     /// Adds the counts of another shard of the same relay.
     static func += (left: inout ShardMeasures, right: ShardMeasures) {
         left.acceptedPushes += right.acceptedPushes
         left.refusedPushes.merge(right.refusedPushes, uniquingKeysWith: +)
+        left.customRefusals += right.customRefusals
         left.responses += right.responses
         left.topics += right.topics
         left.ends.merge(right.ends) { $0.merging($1, uniquingKeysWith: +) }

@@ -15,6 +15,10 @@ extension ShardReport {
             let count = measures.refusedPushes[reason] ?? 0
             pushes.add(count, ("outcome", "rejected"), ("reason", reason.rawValue))
         }
+        // Only rules of a relay for tests have such reasons. They are anything, so they are counted together.
+        if measures.customRefusals > 0 {
+            pushes.add(measures.customRefusals, ("outcome", "rejected"), ("reason", "custom"))
+        }
         var responses = MetricFamily(
             "postrider_push_response_seconds", .histogram, "From the end of a push's request to its 200.")
         responses.add(measures.responses)

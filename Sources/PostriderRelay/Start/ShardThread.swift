@@ -175,9 +175,11 @@ struct ShardThread: Sendable {
     private func listenForProviders(
         of environment: Environment, at address: SocketAddress, _ shard: Shard, on loop: EventLoop
     ) throws -> Listener {
-        try loop.listen(address, renewable: tls.provider, port: .shared) { [unowned shard] _ in
+        let listener = try loop.listen(address, renewable: tls.provider, port: .shared) { [unowned shard] _ in
             guard !shard.context.isDraining else { return nil }
             return ProviderSession(environment: environment, among: shard.providers).endpoint
         }
+        listener.recordsTLSDetails = configuration.bench != nil
+        return listener
     }
 }

@@ -19,6 +19,11 @@ extension TLSStream {
     /// The negotiated cipher suite, such as "TLS_AES_128_GCM_SHA256".
     public var cipher: String { unsafe String(cString: SSL_CIPHER_get_name(SSL_get_current_cipher(pointer))) }
 
+    /// The host name that the client asked for; nil if it sent none.
+    public var serverName: String? {
+        unsafe SSL_get_servername(pointer, TLSEXT_NAMETYPE_host_name).map { unsafe String(cString: $0) }
+    }
+
     /// The peer's certificate; nil if it presented none. Each call copies it.
     public var peerCertificate: PeerCertificate? {
         guard let certificate = unsafe SSL_get0_peer_certificate(pointer) else { return nil }

@@ -18,6 +18,9 @@ extension TLSStream: TLSSession {
         }
     }
 
+    /// The version, the cipher suite and the host name.
+    public var details: TLSDetails { TLSDetails(version: version, cipher: cipher, serverName: serverName) }
+
     /// Returns what was negotiated, and then leaves the handshake: see ``TLSStream/leaveHandshake(using:)``.
     public func finishHandshake(using workspace: any TLSWorkspace) -> TLSAgreement {
         let agreement = TLSAgreement(negotiatedProtocol: negotiatedProtocol, certificate: peerCertificate)

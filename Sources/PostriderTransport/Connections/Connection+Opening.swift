@@ -79,6 +79,7 @@ extension Connection {
         leavePace()
         endDeferring()
         if let tls {
+            if listener?.recordsTLSDetails == true { peer.tls = tls.details }
             let agreement = tls.finishHandshake(using: loop.workspace(of: tls))
             peer.negotiatedProtocol = agreement.negotiatedProtocol
             peer.certificate = agreement.certificate

@@ -35,6 +35,8 @@ public final class Listener: EventSource {
             loop.slots[Int(number)].isDeferred = isPaced
         }
     }
+    /// Whether the peer of each connection gets its ``Peer/tls``. It must be set before the first turn.
+    public var recordsTLSDetails = false
     /// Called for each connection that is refused.
     public var onRefusal: ((_ refusal: Refusal, _ peer: Peer) -> Void)?
     /// Called for each connection that ended before it had a handler.

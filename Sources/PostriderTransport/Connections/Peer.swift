@@ -24,6 +24,8 @@ public struct Peer: Sendable {
     public internal(set) var negotiatedProtocol: String?
     /// The certificate that the peer presented, verified or not; ``PeerCertificate/isVerified`` tells which.
     public internal(set) var certificate: PeerCertificate?
+    /// The parameters of TLS; nil unless the listener records them (``Listener/recordsTLSDetails``).
+    public internal(set) var tls: TLSDetails?
 
     /// Creates a peer from its parts, for a simulator.
     public init(

@@ -15,6 +15,9 @@ public protocol TLSSession: AnyObject {
     /// - Throws: the sentence for the log. The peer was sent the alert if the socket took it.
     func handshake(using workspace: any TLSWorkspace) throws(TLSFailure) -> TLSStep
 
+    /// What the complete handshake has negotiated. It must be read before ``finishHandshake(using:)`` is called.
+    var details: TLSDetails { get }
+
     /// Returns what the handshake agreed on, and frees what only a handshake needs. Call it once, when the handshake
     /// is complete.
     func finishHandshake(using workspace: any TLSWorkspace) -> TLSAgreement
@@ -92,6 +95,23 @@ public struct TLSAgreement: Equatable, Sendable {
     public init(negotiatedProtocol: String?, certificate: PeerCertificate?) {
         self.negotiatedProtocol = negotiatedProtocol
         self.certificate = certificate
+    }
+}
+
+/// The parameters of a TLS connection, for people. A class, so that a connection without them stays small.
+public final class TLSDetails: Sendable {
+    /// The version: `TLSv1.3`.
+    public let version: String
+    /// The cipher suite, as OpenSSL names it: `TLS_AES_128_GCM_SHA256`.
+    public let cipher: String
+    /// The host name that the client asked for (Server Name Indication, RFC 6066, section 3); nil if it sent none.
+    public let serverName: String?
+
+    /// Creates details from their parts.
+    public init(version: String, cipher: String, serverName: String?) {
+        self.version = version
+        self.cipher = cipher
+        self.serverName = serverName
     }
 }
 

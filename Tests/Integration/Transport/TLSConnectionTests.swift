@@ -19,6 +19,26 @@ import Testing
         #expect(pair.client.input == bytes)
     }
 
+    @Test("The parameters of TLS are recorded for listeners that want them, and for no others")
+    func details() throws {
+        let (loop, tls) = (try EventLoop(), try TestTLS())
+        var peers: [Peer] = []
+        let listener = try loop.listen(SocketAddress("127.0.0.1:0"), tls: tls.server) { peer in
+            peers.append(peer)
+            return Probe()
+        }
+        for isRecorded in [false, true] {
+            listener.recordsTLSDetails = isRecorded
+            let client = Probe()
+            loop.connect(to: listener.address, tls: (tls.client, "localhost"), session: client)
+            loop.turn { client.openings == 1 && peers.count == (isRecorded ? 2 : 1) }
+        }
+        #expect(peers[0].tls == nil)
+        let details = try #require(peers[1].tls)
+        #expect(details.version == "TLSv1.3" && details.serverName == "localhost")
+        #expect(details.cipher.hasPrefix("TLS_"))
+    }
+
     @Test("Blocked TLS output goes on where it stopped")
     func slowReader() throws {
         let pair = try Pair(tls: try TestTLS())

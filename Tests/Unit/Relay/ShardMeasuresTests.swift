@@ -42,6 +42,28 @@ struct ShardMeasuresTests {
         #expect(family.samples.last?.labels.map(\.value) == [TopicLabels.other])
     }
 
+    @Test("counts answers of rules as refusals, by APNs's reasons, and all other reasons as one")
+    func scripted() throws {
+        func series(_ report: ShardReport) throws -> [String: UInt64] {
+            let pushes = try #require(report.pushFamilies.first { $0.name == "postrider_pushes_total" })
+            let pairs = pushes.samples.compactMap { sample -> (String, UInt64)? in
+                guard case .unsigned(let count) = sample.value, let reason = sample.labels.last else {
+                    return nil
+                }
+                return count > 0 ? (reason.value, count) : nil
+            }
+            return Dictionary(uniqueKeysWithValues: pairs)
+        }
+        var (left, right) = (ShardReport(), ShardReport())
+        #expect(try series(left).isEmpty)
+        left.measures.count(scripted: "ServiceUnavailable")
+        right.measures.count(scripted: "ServiceUnavailable")
+        right.measures.count(scripted: "OfMyOwn")
+        right.measures.count(scripted: "OfYours")
+        left += right
+        #expect(try series(left) == ["ServiceUnavailable": 2, "custom": 2])
+    }
+
     @Test("tells the oldest notification that waits, and who was seen within a day")
     func census() throws {
         let house = try DeviceHouse(devices: 3)

@@ -35,6 +35,8 @@ def test_a_library_s_push_is_kept_as_it_came(postrider):
     )
     assert capture.headers["authorization"].endswith(".(masked)")
     assert capture.raw["connection"]["peer"].startswith("127.0.0.1:")
+    assert capture.raw["connection"]["tls"]["version"] == "TLSv1.3"
+    assert capture.raw["connection"]["tls"]["cipher"].startswith("TLS_")
     assert capture.raw["environment"] == "production"
 
 
