@@ -3,6 +3,8 @@ public import PostriderNotifications
 extension Limits {
     /// The most rules of a list. With the longest conditions, each takes about 8 KiB: 2 MiB in total.
     public static let rules = 256
+    /// The most phases of a list.
+    public static let rulePhases = 100
     /// The most tokens, connections or identities for which one rule keeps separate counts (`per`). Beyond that, the
     /// counts restart. Each takes about 300 bytes: 3 MiB per rule.
     public static let ruleCounts = 10_000

@@ -24,16 +24,38 @@ public struct PushRule: Sendable, Equatable {
     public var lastsMilliseconds: Int?
     /// What the relay does.
     public var effect: RuleEffect
+    /// The phase in which the rule applies; nil for always.
+    public var phase: RulePhase?
 
     /// Creates a rule from its parts.
     public init(
         name: String? = nil, condition: RuleCondition = RuleCondition(), lastsMilliseconds: Int? = nil,
-        effect: RuleEffect
+        effect: RuleEffect, phase: RulePhase? = nil
     ) {
         self.name = name
         self.condition = condition
         self.lastsMilliseconds = lastsMilliseconds
         self.effect = effect
+        self.phase = phase
+    }
+}
+
+/// A part of the time since the first push that was compared with a list of rules.
+public struct RulePhase: Sendable, Equatable {
+    /// Its begin, in milliseconds after the first push.
+    public var from: Int
+    /// Its end, in milliseconds after the first push; nil if it does not end.
+    public var to: Int?
+
+    /// Creates a phase from its begin and its end.
+    public init(from: Int, to: Int?) {
+        self.from = from
+        self.to = to
+    }
+
+    /// Whether the phase lasts at this time, in milliseconds after the first push.
+    func contains(_ milliseconds: Int64) -> Bool {
+        milliseconds >= Int64(from) && to.map { milliseconds < Int64($0) } ?? true
     }
 }
 

@@ -74,6 +74,8 @@ public struct RuleBook: Sendable {
     }
 
     private var rows: [Row]
+    /// The time of the first push, from which phases are counted; nil before it.
+    private var start: Moment?
     /// Tokens that rules have unregistered, with the time and the index of the rule.
     private var unregistered: [String: (since: Moment, row: Int)] = [:]
     private var unregisteredInOrder: [String] = []
@@ -103,10 +105,15 @@ public struct RuleBook: Sendable {
             return RuleDecision(
                 rule: row + 1, name: rows[row].rule.name, outcome: .answer(Self.unregistered(since)))
         }
+        let start = start ?? now
+        self.start = start
+        let elapsed = now.milliseconds - start.milliseconds
         let payload =
             readsPayloads ? JSONValue.members(ofObject: push.payload.span).map(JSONValue.object) : nil
         for index in rows.indices where Self.holds(rows[index].rule.condition, for: push, payload) {
-            guard rows[index].takes(push, at: now) else { continue }
+            guard rows[index].rule.phase?.contains(elapsed) ?? true, rows[index].takes(push, at: now) else {
+                continue
+            }
             return decision(of: index, push, at: now)
         }
         return nil
@@ -119,7 +126,7 @@ public struct RuleBook: Sendable {
         switch outcome {
         case .answer(var answer):
             if answer.status == 410, answer.timestamp == nil { answer.timestamp = now.milliseconds }
-            if answer.retryAfter == .rest { answer.retryAfter = .seconds(rows[index].secondsLeft(at: now)) }
+            if answer.retryAfter == .rest { answer.retryAfter = .seconds(secondsLeft(of: index, at: now)) }
             outcome = .answer(answer)
         case .unregister:
             unregister(push.token, by: index, at: now)
@@ -129,6 +136,18 @@ public struct RuleBook: Sendable {
         return RuleDecision(
             rule: index + 1, name: rows[index].rule.name, outcome: outcome, delayMilliseconds: delay,
             goaway: effect.goaway)
+    }
+
+    /// Whole seconds until a rule or its phase ends, rounded up, so that a provider that waits for them returns after
+    /// the end.
+    private func secondsLeft(of index: Int, at now: Moment) -> Int {
+        let (rule, firstMatch) = (rows[index].rule, rows[index].firstMatch)
+        let ends = [
+            rule.lastsMilliseconds.flatMap { lasts in firstMatch.map { $0.milliseconds + Int64(lasts) } },
+            rule.phase?.to.flatMap { to in start.map { $0.milliseconds + Int64(to) } },
+        ]
+        let left = (ends.compactMap(\.self).min() ?? now.milliseconds) - now.milliseconds
+        return Int((max(0, left) + 999) / 1000)
     }
 
     private mutating func unregister(_ token: String, by row: Int, at now: Moment) {
@@ -198,13 +217,5 @@ extension RuleBook.Row {
         if scopes[scope] == nil, scopes.count >= Limits.ruleCounts { scopes = [:] }
         scopes[scope, default: 0] += 1
         return scopes[scope, default: 0]
-    }
-
-    /// Whole seconds until the rule no longer applies, rounded up, so that a provider that waits for them returns
-    /// after its end.
-    fileprivate func secondsLeft(at now: Moment) -> Int {
-        guard let lasts = rule.lastsMilliseconds, let firstMatch else { return 0 }
-        let left = firstMatch.milliseconds + Int64(lasts) - now.milliseconds
-        return Int((max(0, left) + 999) / 1000)
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import PostriderNotifications
 import PostriderRuleFiles
 import PostriderRules
@@ -215,5 +216,83 @@ struct RuleListReadingTests {
         let rules = String(repeating: "- {match: {nth: 1}, do: {lose: true}}\n", count: Limits.rules + 1)
         let error = #expect(throws: YAMLError.self) { try RuleList.reading("rules:\n" + rules, file: "a") }
         #expect(error?.description.contains("\(Limits.rules) is the most") == true)
+    }
+}
+
+/// Rules that apply one after the other.
+@Suite("A file of rules with phases")
+struct RulePhaseReadingTests {
+    private static let file = """
+        title: A bad day
+        source: https://example.org
+        phases:
+          - {name: quiet, for: 10s}
+          - for: 30s
+            rules:
+              - {name: a, do: {status: 503, retryAfter: rest}}
+          - rules:
+              - {match: {nth: 1}, do: {lose: true}}
+              - do: {delay: 1s}
+        """
+
+    @Test("gives each rule the time of its phase, after the first push")
+    func phases() throws {
+        let list = try RuleList.reading(Self.file, file: "f")
+        #expect(
+            list.rules.map(\.phase) == [
+                RulePhase(from: 10_000, to: 40_000), RulePhase(from: 40_000, to: nil),
+                RulePhase(from: 40_000, to: nil),
+            ])
+    }
+
+    @Test("may have a rule for every push in each phase, but no rule below it in the same one")
+    func everything() throws {
+        let each = "phases: [{for: 1s, rules: [{do: {lose: true}}]}, {rules: [{do: {lose: true}}]}]"
+        #expect(try RuleList.reading(each, file: "f").rules.count == 2)
+        let below = "phases: [{for: 1s, rules: [{do: {lose: true}}, {do: {delay: 1s}}]}]"
+        let error = #expect(throws: YAMLError.self) { try RuleList.reading(below, file: "f") }
+        #expect(error?.description.contains("can never match: rule 1 above it takes every push") == true)
+    }
+
+    @Test(
+        "is refused where it contradicts itself",
+        arguments: [
+            (
+                "phases: [{rules: []}, {for: 1s}]",
+                "f:1:23: 'phases[1]' can never begin: the phase above it has no 'for' and does not end; "
+                    + "give it one"
+            ),
+            (
+                "rules: []\nphases: [{for: 1s}]",
+                "f:1:8: 'rules' and 'phases' exclude each other: put each rule into a phase"
+            ),
+            ("phases: []", "f:1:9: 'phases' has 0 phases; 1 to 100 are possible"),
+            (
+                "phases: [{for: 2h}]",
+                "f:1:16: 'phases[0].for' must be"
+            ),
+            ("phases: [{rule: []}]", "'phases[0].rule' is not a setting; did you mean 'rules'?"),
+            (
+                "phases: [{rules: [{do: {status: 503, retryAfter: rest}}]}]",
+                "is the rest of the rule's time, which has no end"
+            ),
+        ])
+    func mistakes(_ text: String, _ sentence: String) {
+        let error = #expect(throws: YAMLError.self) { try RuleList.reading(text, file: "f") }
+        #expect(error?.description.contains(sentence) == true, "\(String(describing: error))")
+    }
+
+    @Test("is one for each scenario in deploy/scenarios, which names its source")
+    func library() throws {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../deploy/scenarios").standardized
+        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .filter { $0.pathExtension == "yaml" }
+        #expect(files.count >= 10)
+        for file in files {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            #expect(text.contains("\nsource: https://"), "\(file.lastPathComponent)")
+            #expect(!(try RuleList.reading(text, file: file.lastPathComponent)).rules.isEmpty)
+        }
     }
 }

@@ -177,6 +177,48 @@ struct RuleBookTests {
         return (0..<400).map { _ in book.decide(push(), at: Moment(milliseconds: 0))?.delayMilliseconds }
     }
 
+    @Test("applies rules in their phase alone, which is counted from the first push, not from the start")
+    func phases() {
+        func rule(_ status: Int, _ from: Int, _ to: Int?) -> PushRule {
+            PushRule(
+                effect: RuleEffect(.answer(ScriptedAnswer(status: status, reason: "x"))),
+                phase: RulePhase(from: from, to: to))
+        }
+        var book = RuleBook(
+            RuleList(rules: [rule(501, 1000, 2000), rule(502, 2000, 3000), rule(503, 5000, nil)]))
+        func status(_ milliseconds: Int64) -> Int? {
+            let now = Moment(milliseconds: 1_000_000 + milliseconds)
+            guard case .answer(let answer)? = book.decide(Self.push(), at: now)?.outcome else { return nil }
+            return answer.status
+        }
+        #expect(status(0) == nil)
+        #expect(status(999) == nil && status(1000) == 501 && status(1999) == 501)
+        #expect(status(2000) == 502 && status(3000) == nil && status(4999) == nil)
+        #expect(status(5000) == 503 && status(1_000_000_000) == 503)
+        #expect(book.counts.map(\.matched) == [2, 1, 2])
+    }
+
+    @Test("answers with the seconds until the phase ends, or the rule if that comes first")
+    func restOfPhase() {
+        func retryAfter(lasts: Int?) -> [ScriptedAnswer.RetryAfter?] {
+            let answer = ScriptedAnswer(status: 503, reason: "x", retryAfter: .rest)
+            var book = RuleBook(
+                RuleList(rules: [
+                    PushRule(
+                        lastsMilliseconds: lasts, effect: RuleEffect(.answer(answer)),
+                        phase: RulePhase(from: 0, to: 10_000))
+                ]))
+            return [Int64(0), 1500, 9999].map { milliseconds in
+                let decision = book.decide(Self.push(), at: Moment(milliseconds: milliseconds))
+                guard case .answer(let answer)? = decision?.outcome else { return nil }
+                return answer.retryAfter
+            }
+        }
+        #expect(retryAfter(lasts: nil) == [.seconds(10), .seconds(9), .seconds(1)])
+        #expect(retryAfter(lasts: 3000) == [.seconds(3), .seconds(2), nil])
+        #expect(retryAfter(lasts: 60_000) == [.seconds(10), .seconds(9), .seconds(1)])
+    }
+
     @Test(
         "draws the same with the same seed, and something else with another",
         arguments: [
