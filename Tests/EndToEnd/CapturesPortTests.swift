@@ -80,6 +80,29 @@ extension EndToEnd {
             }
         }
 
+        @Test("are written to a file, and pushed again from it")
+        func replay() async throws {
+            try await onStage { stage in
+                let (relay, port) = try await start(stage)
+                for _ in 0..<3 { #expect(try await push(stage, to: relay) == "200") }
+                let control = ["--control", relay.description.controlAddress]
+                let export = try stage.start("postrider", ["captures", "--lines"] + control)
+                #expect(try await export.exitCode() == 0, "\(export.transcript)")
+                #expect(export.output.count == 3)
+                let file = try stage.write(export.output.joined(separator: "\n") + "\n", to: "day.jsonl")
+                _ = try await curl(stage, ["--request", "DELETE", "\(port)/v1/captures"])
+                let replay = try stage.start(
+                    "postrider",
+                    ["replay", "--json", "--speed", "1000", "--directory", stage.path("dev"), file])
+                #expect(try await replay.exitCode() == 0, "\(replay.transcript)")
+                #expect(replay.output.joined().contains(#""accepted":3"#), "\(replay.transcript)")
+                let captures = try await curl(stage, ["\(port)/v1/captures?token=\(Self.token)&format=lines"])
+                let lines = captures.split(separator: "\n")
+                #expect(lines.count == 3)
+                #expect(lines.allSatisfy { $0.hasSuffix(#""payload":{"aps":{"alert":"Tea"}}}"#) })
+            }
+        }
+
         @Test("stream each push as an event, and end with the relay")
         func events() async throws {
             try await onStage { stage in

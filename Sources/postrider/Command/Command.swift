@@ -54,6 +54,7 @@ enum Commands {
         DeviceCommand.self,
         LoadCommand.self,
         SendCommand.self,
+        ReplayCommand.self,
         ServeCommand.self,
         TokenCommand.self,
         StatusCommand.self,

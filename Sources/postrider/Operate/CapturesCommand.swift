@@ -16,6 +16,7 @@ enum CapturesCommand: Command {
         }
         let query = try query(options)
         let client = ControlClient(address: try ControlAddress.find(options))
+        if options.isSet("lines") { return try await export(query, client) }
         if options.isSet("follow") { return try await follow(query, client, asJSON: options.isSet("json")) }
         guard !options.isSet("json") else {
             let body = try await client.request("GET", path(query))
@@ -29,6 +30,21 @@ enum CapturesCommand: Command {
         }
         for capture in listing.captures { Console.say(capture.line) }
         return 0
+    }
+
+    /// Prints all captures that have an outcome, a line of JSON for each.
+    private static func export(_ query: [(String, String)], _ client: ControlClient) async throws -> Int32 {
+        var last = 0
+        while true {
+            let body = try await client.request(
+                "GET", path(query + [("after", "\(last)"), ("format", "lines")]), timeoutSeconds: 30)
+            let lines = String(decoding: body, as: UTF8.self).split(separator: "\n")
+            guard let final = lines.last else { return 0 }
+            last = try JSONDecoder().decode(CapturedRequest.self, from: Data(final.utf8)).number
+            for line in lines {
+                guard Console.say(String(line)) else { return 0 }
+            }
+        }
     }
 
     /// Prints each request as the relay answers it, until the user ends the command or the reader is gone.
@@ -70,6 +86,9 @@ enum CapturesCommand: Command {
             guard !options.isSet("follow") else {
                 throw options.error("--last is for a list; with --follow requests are shown as they come")
             }
+            guard !options.isSet("lines") else {
+                throw options.error("--last is for a list; --lines prints all captures")
+            }
             query.append(("last", "\(last)"))
         }
         do throws(CaptureQuery.Mistake) {
@@ -103,11 +122,13 @@ enum CapturesCommand: Command {
                 "last", "NUMBER",
                 "The number of latest requests; \(Limits.capturesInAnswer), the most, if not given."),
             .flag("follow", short: "f", "Show new requests as they come, until Control-C."),
+            .flag("lines", "Print all captures as lines of JSON, such as for 'postrider replay'."),
         ] + ControlAddress.folderOptions + [
             .flag("json", "Print the relay's answer, as JSON; with --follow one line for each request.")
         ],
         examples: [
             .init("What was refused", "postrider captures --outcome refused"),
+            .init("Keep all of them in a file", "postrider captures --lines > captures.jsonl"),
             .init("Watch, and give each request to a program", "postrider captures --follow --json"),
         ]
     )
