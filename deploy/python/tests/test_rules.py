@@ -34,6 +34,12 @@ def test_an_answer_is_what_a_rule_says(postrider, provider):
     ]
 
 
+def test_a_scenario_begins_with_the_first_push(postrider, provider):
+    postrider.rules("phases: [{for: 1h, rules: [{do: {status: 503, retryAfter: rest}}]}, {name: as usual}]")
+    status, head, body = provider.answer(provider.push())
+    assert (status, head["retry-after"], body) == (503, "3600", {"reason": "ServiceUnavailable"})
+
+
 def test_each_rule_counts_its_matches(postrider, provider):
     answer = postrider.rules([
         {"name": "first", "match": {"nth": 1, "per": "token"}, "do": {"status": 503}},
