@@ -104,6 +104,8 @@ enum AgentCommand: Command {
         }
     }
 
+    static let actionTables = AgentActions.all.map(\.table)
+
     static let table = OptionTable(
         command: "postrider agent",
         summary: """

@@ -6,6 +6,10 @@ protocol Command: SendableMetatype {
     static var name: String { get }
     /// One sentence for the list of commands that says what the command does.
     static var summary: String { get }
+    /// The options of the command. Its help, its manual page and the completion of shells are made from them.
+    static var table: OptionTable { get }
+    /// The options of each of its actions, such as `list` of `postrider keys list`; empty if it has none.
+    static var actionTables: [OptionTable] { get }
     /// Whether SIGTERM and SIGINT are blocked so that the command can end in order when it receives them
     /// (``Termination``, or a loop's `onSignal`). Otherwise they end the process at once.
     static var endsInGoodOrder: Bool { get }
@@ -23,6 +27,7 @@ protocol Command: SendableMetatype {
 }
 
 extension Command {
+    static var actionTables: [OptionTable] { [] }
     static var endsInGoodOrder: Bool { false }
     static func endsInGoodOrder(_ arguments: [String]) -> Bool { endsInGoodOrder }
     static var reloads: Bool { false }
@@ -65,6 +70,9 @@ enum Commands {
         EnrolmentKeysCommand.self,
         DevicesCommand.self,
         BackupCommand.self,
+        CertificatesCommand.self,
+        CompletionCommand.self,
+        ManualCommand.self,
     ]
 
     /// The version of the program. It is defined only here; `RELEASING.md` says when it changes. `--version` prints
@@ -111,7 +119,8 @@ enum Commands {
         return 0
     }
 
-    private static let table = OptionTable(
+    /// The options of the program without a command.
+    static let table = OptionTable(
         command: "postrider",
         summary: "A self-hosted push notification service that speaks APNs.",
         operands: [.optional("COMMAND")],

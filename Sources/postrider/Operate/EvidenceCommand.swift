@@ -113,6 +113,8 @@ enum EvidenceCommand: Command {
         ]
     )
 
+    static let actionTables = [keyTable, verifyTable]
+
     static let keyTable = OptionTable(
         command: "postrider evidence key",
         summary: "Print the public key with which the relay's evidence is checked, as PEM.",

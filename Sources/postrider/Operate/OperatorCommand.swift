@@ -8,13 +8,11 @@ struct OperatorAction: Sendable {
     let name: String
     /// The options of the action. The name of the table ends with the action's name.
     let table: OptionTable
-    /// Finds the server that carries out the action.
-    let find: @Sendable (ParsedOptions) throws -> ControlClient
     /// Runs the action with its parsed options.
-    let run: @Sendable (ParsedOptions, ControlClient) async throws -> Void
+    private let run: @Sendable (ParsedOptions) async throws -> Void
 
-    /// Creates an action of `command` from its parts. All actions have `--json` and the options for the server's
-    /// address.
+    /// Creates an action of `command` that a server carries out, which `find` finds. All of these have `--json` and the
+    /// options for the server's address.
     init(
         _ command: String, _ name: String, _ summary: String, operands: [Operand] = [],
         options: [Option] = [],
@@ -26,21 +24,33 @@ struct OperatorAction: Sendable {
         run: @escaping @Sendable (ParsedOptions, ControlClient) async throws -> Void
     ) {
         self.name = name
-        self.run = run
-        self.find = find
+        self.run = { try await run($0, find($0)) }
         table = OptionTable(
             command: "postrider \(command) \(name)", summary: summary, operands: operands,
             options: options + address + [.flag("json", "Print the relay's answer, as JSON.")],
             examples: examples)
     }
 
-    /// Parses the arguments, finds the server, and runs the action.
+    /// Creates an action of `command` that needs no server.
+    init(
+        withoutServer command: String, _ name: String, _ summary: String, operands: [Operand],
+        options: [Option], examples: [OptionTable.Example] = [],
+        run: @escaping @Sendable (ParsedOptions) async throws -> Void
+    ) {
+        self.name = name
+        self.run = run
+        table = OptionTable(
+            command: "postrider \(command) \(name)", summary: summary, operands: operands, options: options,
+            examples: examples)
+    }
+
+    /// Parses the arguments and runs the action.
     func run(_ arguments: [String]) async throws {
         let options = try table.parse(arguments)
         if options.asksForHelp {
             Console.say(table.helpText)
         } else {
-            try await run(options, find(options))
+            try await run(options)
         }
     }
 }
@@ -52,14 +62,18 @@ protocol OperatorCommand: Command {
 }
 
 extension OperatorCommand {
-    static func run(_ arguments: [String]) async throws -> Int32 {
-        let names = actions.map(\.name)
-        let table = OptionTable(
+    static var table: OptionTable {
+        OptionTable(
             command: "postrider \(name)", summary: summary, operands: [.required("ACTION")],
             sections: [.init("Actions", actions.map { ($0.name, $0.table.summary) })],
-            examples: [.init("See the options of an action", "postrider \(name) \(names[0]) --help")]
+            examples: [.init("See the options of an action", "postrider \(name) \(actions[0].name) --help")]
         )
-        let list = names.joined(separator: ", ")
+    }
+
+    static var actionTables: [OptionTable] { actions.map(\.table) }
+
+    static func run(_ arguments: [String]) async throws -> Int32 {
+        let list = actions.map(\.name).joined(separator: ", ")
         guard let first = arguments.first else { throw table.error("ACTION is missing; there are \(list)") }
         guard !first.hasPrefix("-") else {
             _ = try table.parse(arguments)
