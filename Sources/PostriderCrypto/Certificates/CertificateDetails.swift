@@ -1,4 +1,5 @@
 internal import CPostriderCrypto
+internal import Glibc
 
 /// The subject and the extensions of an X.509 certificate.
 public struct CertificateDetails: Equatable, Sendable {
@@ -20,6 +21,12 @@ public struct CertificateDetails: Equatable, Sendable {
     public let userIdentifier: String?
     /// The first common name of the subject; nil if there is none.
     public let commonName: String?
+    /// The first second in which it is valid, since 1970.
+    public let validFrom: Int64
+    /// The last second in which it is valid, since 1970.
+    public let validUntil: Int64
+    /// Host names and IP addresses of the subject, for people to read.
+    public let alternativeNames: String
     /// SHA-256 of the whole certificate (DER).
     public let fingerprint: SHA256Digest
     /// The extensions in their order, including unknown ones.
@@ -60,6 +67,9 @@ public struct CertificateDetails: Equatable, Sendable {
         }
         precondition(status == 1, "a parsed certificate has a digest")
         fingerprint = SHA256Digest(words: words)
+        validFrom = unsafe Self.seconds(X509_get0_notBefore(certificate))
+        validUntil = unsafe Self.seconds(X509_get0_notAfter(certificate))
+        alternativeNames = unsafe Self.alternativeNames(of: certificate)
         let subject = unsafe X509_get_subject_name(certificate)
         unsafe userIdentifier = Self.firstEntry(of: subject, NID_userId)
         unsafe commonName = Self.firstEntry(of: subject, NID_commonName)
@@ -78,6 +88,24 @@ public struct CertificateDetails: Equatable, Sendable {
         let bytes = unsafe UnsafeBufferPointer(start: start, count: Int(ASN1_STRING_length(data)))
         let identifier = String(decoding: name[..<Int(count)].map(UInt8.init), as: UTF8.self)
         return unsafe Extension(identifier: identifier, der: Array(bytes))
+    }
+
+    private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64 {
+        var parts = unsafe tm()
+        // A certificate with another notation is parsed, too, and is not valid at any time.
+        guard unsafe ASN1_TIME_to_tm(time, &parts) == 1 else { return 0 }
+        return unsafe Int64(timegm(&parts))
+    }
+
+    private static func alternativeNames(of certificate: OpaquePointer) -> String {
+        let index = unsafe X509_get_ext_by_NID(certificate, NID_subject_alt_name, -1)
+        guard index >= 0 else { return "" }
+        let text = MemoryBIO()
+        guard unsafe X509V3_EXT_print(text.pointer, X509_get_ext(certificate, index), 0, 0) == 1 else {
+            ErrorQueue.clear()
+            return ""
+        }
+        return text.takeText().replacing("DNS:", with: "").replacing("IP Address:", with: "")
     }
 
     /// The first entry of a kind as text; nil if there is none, or if it contains a zero byte, which some readers

@@ -67,12 +67,9 @@ public enum Certificates {
         usage: Usage, keyKind: KeyKind = .p256, validDays: Int, authority: Issued
     ) throws(CryptoError) -> Issued {
         let signer = try Key.privateKey(pem: authority.key, name: "The authority's key")
-        let text = MemoryBIO(authority.certificate)
-        ErrorQueue.clear()
-        guard let issuer = unsafe PEM_read_bio_X509(text.pointer, nil, nil, nil) else {
-            throw .local("The authority's certificate is no certificate in PEM")
-        }
-        defer { unsafe X509_free(issuer) }
+        let authorityCertificate = try Draft(
+            copyOf: authority.certificate, named: "The authority's certificate")
+        let issuer = unsafe authorityCertificate.pointer
         guard unsafe X509_check_private_key(issuer, signer.pointer) == 1 else {
             throw .local("The authority's key is not the one of its certificate")
         }
@@ -94,6 +91,45 @@ public enum Certificates {
         if !names.isEmpty { try unsafe certificate.extend(NID_subject_alt_name, names, issuer: issuer) }
         for entry in extensions { try certificate.extend(entry.identifier, entry.der) }
         return certificate.signed(with: signer, key: key)
+    }
+
+    /// Makes the successor of a certificate: with its subject, its extensions and its issuer, and a new key.
+    ///
+    /// - Parameters:
+    ///   - certificate: the certificate in PEM, which may have expired.
+    ///   - keyKind: the kind of the new key.
+    ///   - validDays: the validity in days, counted from an hour ago.
+    ///   - authority: the authority that signs it.
+    public static func renew(
+        _ certificate: String, keyKind: KeyKind = .p256, validDays: Int, authority: Issued
+    ) throws(CryptoError) -> Issued {
+        let signer = try Key.privateKey(pem: authority.key, name: "The authority's key")
+        let issuer = try Draft(copyOf: authority.certificate, named: "The authority's certificate")
+        guard unsafe X509_check_private_key(issuer.pointer, signer.pointer) == 1 else {
+            throw .local("The authority's key is not the one of its certificate")
+        }
+        let key = Key.generate(keyKind)
+        let renewed = try Draft(copyOf: certificate, named: "The certificate")
+        unsafe X509_set_issuer_name(renewed.pointer, X509_get_subject_name(issuer.pointer))
+        unsafe X509_set_pubkey(renewed.pointer, key.pointer)
+        try renewed.begin(validDays: validDays)
+        try renewed.replace(NID_subject_key_identifier, "hash", issuer: issuer)
+        try renewed.replace(NID_authority_key_identifier, "keyid:always", issuer: issuer)
+        return renewed.signed(with: signer, key: key)
+    }
+
+    /// Makes the successor of an authority: the same key and name, so that what it has signed stays valid with either
+    /// certificate.
+    public static func renewAuthority(
+        _ authority: Issued, validDays: Int
+    ) throws(CryptoError) -> Issued {
+        let key = try Key.privateKey(pem: authority.key, name: "The authority's key")
+        let renewed = try Draft(copyOf: authority.certificate, named: "The authority's certificate")
+        guard unsafe X509_check_private_key(renewed.pointer, key.pointer) == 1 else {
+            throw .local("The authority's key is not the one of its certificate")
+        }
+        try renewed.begin(validDays: validDays)
+        return renewed.signed(with: key, key: key)
     }
 
     /// The names in OpenSSL's notation, in which a comma separates names.
@@ -126,11 +162,28 @@ public enum Certificates {
     init(
         key: Key, commonName: String, userIdentifier: String?, validDays: Int
     ) throws(CryptoError) {
-        precondition(validDays > 0, "a certificate lives for a while")
         guard let pointer = unsafe X509_new() else { preconditionFailure("out of memory") }
         unsafe self.pointer = pointer
         unsafe X509_set_version(pointer, CLong(X509_VERSION_3))
         unsafe X509_set_pubkey(pointer, key.pointer)
+        try begin(validDays: validDays)
+        try name("CN", commonName)
+        if let userIdentifier { try name("UID", userIdentifier) }
+    }
+
+    /// Copies a certificate in PEM. Errors call it `name`.
+    init(copyOf certificate: String, named name: String) throws(CryptoError) {
+        let text = MemoryBIO(certificate)
+        ErrorQueue.clear()
+        guard let pointer = unsafe PEM_read_bio_X509(text.pointer, nil, nil, nil) else {
+            throw .local("\(name) is no certificate in PEM")
+        }
+        unsafe self.pointer = pointer
+    }
+
+    /// Sets the validity, and draws a serial number.
+    borrowing func begin(validDays: Int) throws(CryptoError) {
+        precondition(validDays > 0, "a certificate lives for a while")
         unsafe X509_gmtime_adj(X509_getm_notBefore(pointer), -3600)
         unsafe X509_time_adj_ex(X509_getm_notAfter(pointer), CInt(clamping: validDays), 0, nil)
         // A serial number has at most 20 bytes, is positive (RFC 5280, section 4.1.2.2), and must be unpredictable.
@@ -139,8 +192,6 @@ public enum Certificates {
         guard unsafe BN_rand(number, 152, BN_RAND_TOP_ONE, BN_RAND_BOTTOM_ANY) == 1,
             unsafe BN_to_ASN1_INTEGER(number, X509_get_serialNumber(pointer)) != nil
         else { throw .local("A serial number cannot be drawn") }
-        try name("CN", commonName)
-        if let userIdentifier { try name("UID", userIdentifier) }
     }
 
     deinit { unsafe X509_free(pointer) }
@@ -167,6 +218,13 @@ public enum Certificates {
         defer { unsafe X509_EXTENSION_free(entry) }
         let status = unsafe X509_add_ext(pointer, entry, -1)
         precondition(status == 1, "out of memory")
+    }
+
+    /// Puts an extension in OpenSSL's notation in the place of one of the same kind.
+    borrowing func replace(_ kind: CInt, _ value: String, issuer: borrowing Draft) throws(CryptoError) {
+        let index = unsafe X509_get_ext_by_NID(pointer, kind, -1)
+        if index >= 0 { unsafe X509_EXTENSION_free(X509_delete_ext(pointer, index)) }
+        try unsafe extend(kind, value, issuer: issuer.pointer)
     }
 
     /// Adds an extension that OpenSSL does not know, not critical.

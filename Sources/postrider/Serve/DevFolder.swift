@@ -119,12 +119,7 @@ struct DevFolder {
         anew: Bool
     ) throws {
         guard let first = topics.first else { return }
-        var wanted = PushExtensions()
-        wanted.topics = topics.flatMap { topic in
-            ["", ".voip", ".complication"].compactMap { Topic(topic.text + $0)?.text }
-        }
-        wanted.isForDevelopment = true
-        wanted.isForProduction = true
+        let wanted = PushExtensions(inBothEnvironments: topics)
         if !anew, let text = try FileText.readIfThere(certificateFile), exists(keyFile),
             let made = PushExtensions(certificate: text), Set(made.topics).isSuperset(of: wanted.topics)
         {

@@ -47,14 +47,29 @@ enum FileText {
         throw CommandFailure("\(purpose) \(path) is not there: give the path of one that is.")
     }
 
-    /// Replaces a file atomically with one that only its owner can read. It is private from its first moment, because
-    /// the process creates no files for others (`main.swift`).
-    static func write(_ text: String, to path: String) throws(CommandFailure) {
+    /// Replaces a file atomically with one of this mode, which only its owner can read if no mode is given. It is
+    /// private from its first moment, because the process creates no files for others (`main.swift`).
+    static func write(_ text: String, to path: String, mode: Int = 0o600) throws(CommandFailure) {
         do {
             try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
-            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
         } catch {
             throw CommandFailure("The file \(path) cannot be written: check its directory and the disk.")
+        }
+    }
+
+    /// Replaces a file as ``write(_:to:mode:)`` does. If it was there, its owner, group and mode stay: a service that
+    /// reads the file as another user can still read it.
+    static func replace(_ path: String, with text: String, mode: Int) throws(CommandFailure) {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        let kept = attributes?.filter { [.ownerAccountID, .groupOwnerAccountID].contains($0.key) } ?? [:]
+        try write(text, to: path, mode: attributes?[.posixPermissions] as? Int ?? mode)
+        do {
+            if !kept.isEmpty { try FileManager.default.setAttributes(kept, ofItemAtPath: path) }
+        } catch {
+            throw CommandFailure(
+                "The file \(path) is written, but its owner is another one now: run this as root, or as its "
+                    + "owner.")
         }
     }
 

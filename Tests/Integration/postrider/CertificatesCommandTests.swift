@@ -1,0 +1,95 @@
+import Foundation
+import PostriderCrypto
+import PostriderNotifications
+import PostriderTLS
+import Testing
+
+@testable import postrider
+
+@Suite("postrider certificates")
+struct CertificatesCommandTests {
+    private let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+
+    private func run(_ arguments: String...) async -> Int32 {
+        await Commands.run(["certificates"] + arguments)
+    }
+
+    private func withFolder(_ body: (CertificateFolder) async throws -> Void) async throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try await body(CertificateFolder(path))
+    }
+
+    private func mode(_ file: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+    }
+
+    @Test(
+        "makes what a relay and a provider need, with keys that only their owner reads, and never overwrites")
+    func making() async throws {
+        try await withFolder { folder in
+            #expect(await run("make", path, "--name", "relay.example.net", "--topic", "com.example.app") == 0)
+            for name in CertificateFolder.Name.allCases {
+                #expect(try mode(folder.certificate(name)) == 0o644 && mode(folder.key(name)) == 0o600)
+            }
+            let certificate = try String(contentsOfFile: folder.certificate(.relay), encoding: .utf8)
+            let details = try #require(CertificateDetails(pem: certificate))
+            #expect(details.alternativeNames.hasPrefix("relay.example.net, localhost, 127.0.0.1"))
+            _ = try TLSContext.server(
+                certificateChainFile: folder.certificate(.relay), privateKeyFile: folder.key(.relay),
+                alpn: ["h2"], allowsMissingALPN: true, clientCertificates: .none)
+            #expect(await run("make", path, "--name", "other.example.net") == 2)
+            #expect(try String(contentsOfFile: folder.certificate(.relay), encoding: .utf8) == certificate)
+        }
+    }
+
+    @Test("renews what has few days left and nothing else; mode and owner of the files stay")
+    func renewing() async throws {
+        try await withFolder { folder in
+            #expect(await run("make", path, "--name", "relay.example.net", "--days", "20") == 0)
+            #expect(await run("make", path, "--topic", "com.example.app", "--days", "90") == 0)
+            let before = try folder.list()
+            // Only root can give a file away.
+            let owner = getuid() == 0 ? 65_534 : Int(getuid())
+            try FileManager.default.setAttributes(
+                [.posixPermissions: 0o640, .ownerAccountID: owner], ofItemAtPath: folder.key(.relay))
+            #expect(try folder.renew(daysLeft: 10) == [])
+            #expect(try folder.renew(daysLeft: 30) == [.relay])
+            let after = try folder.list()
+            #expect(before.map(\.name) == ["authority", "relay", "provider"])
+            #expect(after.map(\.names) == before.map(\.names))
+            // A day begins to end within the second in which a certificate is made.
+            for (days, left) in zip([3650, 20, 90], after.map(\.daysLeft)) { #expect(days - left <= 1) }
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder.key(.relay))
+            #expect(attributes[.posixPermissions] as? Int == 0o640)
+            #expect(attributes[.ownerAccountID] as? Int == owner)
+        }
+    }
+
+    @Test("renews an authority that would end before what it signs, and keeps its key")
+    func authority() async throws {
+        try await withFolder { folder in
+            #expect(
+                await run("make", path, "--name", "a.example", "--days", "40", "--authority-days", "50") == 0)
+            let key = try String(contentsOfFile: folder.key(.authority), encoding: .utf8)
+            #expect(try folder.renew(daysLeft: 40) == [.relay])
+            #expect(try folder.renew(daysLeft: 50) == [.authority, .relay])
+            #expect(try String(contentsOfFile: folder.key(.authority), encoding: .utf8) == key)
+        }
+    }
+
+    @Test("answers mistakes with a sentence: no folder, no certificate in it, a key alone, a number of days")
+    func mistakes() async throws {
+        try await withFolder { folder in
+            #expect(await run("list", path) == 2)
+            #expect(await run("renew", path) == 2)
+            #expect(await run("make", path) == 2)
+            #expect(await run("make", path, "--name", "a b") == 1)
+            #expect(await run("make", path, "--name", "a", "--days", "0") == 2)
+            #expect(await run("make", path, "--topic", "*") == 2)
+            try "garbage".write(toFile: folder.certificate(.relay), atomically: true, encoding: .utf8)
+            #expect(await run("list", path) == 1)
+            try FileManager.default.removeItem(atPath: folder.certificate(.authority))
+            #expect(await run("make", path, "--name", "a") == 1)
+        }
+    }
+}
