@@ -22,6 +22,13 @@ cp deploy/postrider.sysusers "$tree/debian"
 cp "$program" deploy/postrider.yaml deploy/agent.yaml deploy/agent-users.conf "$tree"
 cp --recursive deploy/examples/handlers "$tree"
 cp --recursive deploy/monitoring "$tree"
+cp docs/reference/courier.proto docs/reference/agent.proto "$tree"
+"$program" manual "$tree/manual" >/dev/null
+# A completion has the name that its shell looks for.
+mkdir "$tree/completion"
+"$program" completion bash >"$tree/completion/postrider"
+"$program" completion zsh >"$tree/completion/_postrider"
+"$program" completion fish >"$tree/completion/postrider.fish"
 # A package installs the program in another folder than an administrator does.
 in_package() { sed 's,/usr/local/bin/,/usr/bin/,' "deploy/$1" >"$tree/debian/$2"; }
 in_package postrider.service postrider.service

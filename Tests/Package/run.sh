@@ -22,7 +22,7 @@ debootstrap --variant=minbase --include=systemd-sysv,dbus,openssl "$(. /etc/os-r
     "$machine" >"$folder/log" 2>&1 || { tail "$folder/log" >&2; fail "debootstrap could not make a machine"; }
 printf '127.0.0.1 localhost\n' >"$machine/etc/hosts"
 mkdir "$machine/srv/trial"
-cp "$package" "$programs/postrider-example-app" certs/issue.sh Tests/Package/trial.sh "$machine/srv/trial"
+cp "$package" "$programs/postrider-example-app" Tests/Package/trial.sh "$machine/srv/trial"
 cat >"$machine/etc/systemd/system/trial.service" <<'TEXT'
 [Unit]
 After=multi-user.target

@@ -47,11 +47,22 @@ registers() {
 
 install -m 755 postrider-example-app /usr/local/bin/
 
+for file in man/man1/postrider-send.1.gz bash-completion/completions/postrider zsh/vendor-completions/_postrider \
+    fish/vendor_completions.d/postrider.fish postrider/courier.proto postrider/agent.proto; do
+    finds "The package has $file." test -s "/usr/share/$file"
+done
 finds "The package starts nothing that is not configured." is_now postrider inactive
-bash issue.sh --output issued >/dev/null
+postrider certificates make issued --name relay.example.net >/dev/null
 install -m 644 issued/authority.pem /etc/postrider/ca.pem
 install -o postrider -g postrider -m 644 issued/relay.pem /etc/postrider/relay.pem
 install -o postrider -g postrider -m 600 issued/relay.key /etc/postrider/relay.key
+# on-presence is run by the relay's unit, which may write only into the relay's directory.
+cat >/usr/local/bin/presence <<'TEXT'
+#!/bin/sh
+cat >>/var/lib/postrider/presence
+TEXT
+chmod 755 /usr/local/bin/presence
+echo "on-presence: /usr/local/bin/presence" >>/etc/postrider/postrider.yaml
 systemctl --quiet enable --now postrider
 finds "The relay is ready when systemctl says so." postrider status
 
@@ -67,6 +78,28 @@ background: true
 TEXT
 systemctl --quiet enable --now postrider-agent
 finds "The agent enrols, and is connected." logged postrider-agent "connected to localhost:5223"
+
+finds "The relay runs the operator's program for a device that connects." \
+    grep -q '"what":"connected"' /var/lib/postrider/presence
+
+cat >/usr/local/bin/wake <<'TEXT'
+#!/bin/sh
+echo "woken by $POSTRIDER_APNS_ID with $(cat)"
+TEXT
+chmod 755 /usr/local/bin/wake
+printf 'topic: com.example.wake\nrun: /usr/local/bin/wake\n' >/etc/postrider/apps.d/wake.yaml
+postrider topics add com.example.wake --team-id DEF123GHIJ
+systemctl reload postrider-agent
+finds "The agent reads a manifest with 'run'." logged postrider-agent "reloaded: 2 apps are declared"
+has_handler() { postrider devices list --json | grep -q com.example.wake; }
+finds "The device registers it by itself." has_handler
+wake=$(cat /proc/sys/kernel/random/uuid)
+postrider send --device "$(hostname)" --topic com.example.wake --payload '{"order":7}' --apns-id "$wake" --wait done --timeout 1m
+finds "A push to the device's name runs the program, and send waits until it has ended." \
+    logged postrider-agent "woken by ${wake^^} with .*\"order\":7"
+postrider evidence "$wake" >evidence.txt
+postrider evidence key >relay-public.pem
+finds "The relay signs that it was done." sh -c "postrider evidence verify evidence.txt --key relay-public.pem | grep -q 'exit code 0'"
 
 token=$(registers postrider)
 push One
