@@ -41,6 +41,7 @@ let package = Package(
     targets: [
         // 0 · C modules: headers and one-line shims, no logic.
         .systemLibrary(name: "CPostriderCrypto"),
+        .systemLibrary(name: "CPostriderCurl"),
         .systemLibrary(name: "CPostriderFileAccess"),
         .systemLibrary(name: "CPostriderGetopt"),
         .systemLibrary(name: "CPostriderLinux"),
@@ -56,6 +57,7 @@ let package = Package(
         library("PostriderNotifications"),
         library("PostriderFileTrust", ["CPostriderFileAccess"]),
         library("PostriderCrypto", ["CPostriderCrypto", "PostriderFileTrust"]),
+        library("PostriderCallbacks", ["PostriderNotifications", "PostriderCrypto"]),
         library("PostriderDBus", ["CPostriderSystemd"]),
         library("PostriderEvidence", ["PostriderCrypto"]),
         library("PostriderHTTP2", ["CPostriderNghttp2"]),
@@ -85,7 +87,13 @@ let package = Package(
         library("PostriderEndpoints", ["PostriderTransport", "PostriderHTTP2"]),
         library("PostriderHTTP1", ["CPostriderMicrohttpd", "PostriderTransport"]),
 
-        // 4 · The clients of both protocols, and the library for apps.
+        // 4 · The clients of both protocols, the sender of callbacks, and the library for apps.
+        library(
+            "PostriderCallbackSender",
+            [
+                "CPostriderCurl", "PostriderCallbacks", "PostriderNotifications", "PostriderSystem",
+                "PostriderTransport",
+            ]),
         library(
             "PostriderClients",
             [
@@ -117,6 +125,7 @@ let package = Package(
                 "PostriderTransport",
                 "PostriderHTTP2", "PostriderCourier", "PostriderEndpoints", "PostriderJSON",
                 "PostriderCaptures", "PostriderRules", "PostriderMetrics", "PostriderEvidence",
+                "PostriderCallbacks",
             ]),
         library(
             "PostriderAgent",
@@ -140,6 +149,7 @@ let package = Package(
                 "PostriderStorage", "PostriderClients", "PostriderDBus", "PostriderRelay", "PostriderAgent",
                 "PostriderLoad", "PostriderMetrics", "PostriderHTTP1", "PostriderEvidence",
                 "PostriderProxies",
+                "PostriderCallbacks", "PostriderCallbackSender",
             ],
             swiftSettings: house
         ),
@@ -150,6 +160,7 @@ let package = Package(
 
         // Tests without the kernel: no sockets, files of their own, processes or loops. `make test-unit` runs them.
         tests("AgentTests", "Unit/Agent", ["PostriderAgent", "PostriderSeededRandom"]),
+        tests("CallbacksTests", "Unit/Callbacks", ["PostriderCallbacks"]),
         tests("CapturesTests", "Unit/Captures", ["PostriderCaptures"]),
         tests("ClientsTests", "Unit/Clients", ["PostriderClients"]),
         tests("CourierTests", "Unit/Courier", ["PostriderCourier", "PostriderSeededRandom"]),
@@ -181,6 +192,7 @@ let package = Package(
         tests(
             "ClientsIntegrationTests", "Integration/Clients",
             ["PostriderClients", "PostriderRelay", "PostriderStorage"]),
+        tests("CallbackSenderIntegrationTests", "Integration/CallbackSender", ["PostriderCallbackSender"]),
         tests("DBusIntegrationTests", "Integration/DBus", ["PostriderDBus"]),
         tests("EndpointsIntegrationTests", "Integration/Endpoints", ["PostriderEndpoints"]),
         tests("FileTrustIntegrationTests", "Integration/FileTrust", ["PostriderFileTrust"]),

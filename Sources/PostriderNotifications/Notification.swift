@@ -28,6 +28,8 @@ public final class Notification: Sendable {
     public let uniqueIdentity: NotificationIdentity?
     /// How its provider was authenticated.
     public let proof: ProviderProof?
+    /// The URL that its provider wants to be called at, if the operator allows it. It is not stored either.
+    public let callback: String?
 
     /// Creates a notification from its parts.
     public init(
@@ -42,7 +44,8 @@ public final class Notification: Sendable {
         payload: [UInt8],
         acceptedAt: Moment,
         uniqueIdentity: NotificationIdentity? = nil,
-        proof: ProviderProof? = nil
+        proof: ProviderProof? = nil,
+        callback: String? = nil
     ) {
         self.identity = identity
         self.device = device
@@ -56,6 +59,7 @@ public final class Notification: Sendable {
         self.acceptedAt = acceptedAt
         self.uniqueIdentity = uniqueIdentity
         self.proof = proof
+        self.callback = callback
     }
 
     /// The collapse key of this notification: a later one with the same key replaces it in the device's queue.

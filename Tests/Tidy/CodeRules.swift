@@ -4,7 +4,8 @@ import Foundation
 enum CodeRules {
     /// The only modules that use pointers: those that own a C library, and the folder that drives libFuzzer.
     static let owners: Set = [
-        "Crypto", "DBus", "Driver", "FileTrust", "HTTP1", "HTTP2", "Options", "Storage", "System", "TLS",
+        "CallbackSender", "Crypto", "DBus", "Driver", "FileTrust", "HTTP1", "HTTP2", "Options", "Storage",
+        "System", "TLS",
         "Transport",
         "YAML",
     ]
@@ -18,6 +19,8 @@ enum CodeRules {
             "an SSL_CTX that is set up is used by all threads, as OpenSSL allows",
         "Sources/PostriderHTTP1/HTTP1Server.swift":
             "a daemon of libmicrohttpd has a thread of its own, and any other may stop it, once",
+        "Sources/PostriderCallbackSender/CurlTransfers.swift":
+            "one thread uses the CURLM, and any other may wake it, as libcurl allows",
         "Sources/PostriderTransport/Connections/DetachedConnection.swift":
             "a connection on its way between two loops is held by neither; the mailbox orders the hand-over",
     ]

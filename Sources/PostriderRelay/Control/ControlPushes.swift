@@ -19,7 +19,7 @@ final class ControlPushes {
         func validator(_ environment: Environment) -> PushValidator {
             PushValidator(
                 tokens: providers.tokens, seal: context.codec, topics: providers.topics,
-                environment: environment, fidelity: providers.compatibility)
+                environment: environment, fidelity: providers.compatibility, callbacks: providers.callbacks)
         }
         production = validator(.production)
         development = validator(.development)

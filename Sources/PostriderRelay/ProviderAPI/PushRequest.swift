@@ -31,6 +31,8 @@ final class PushRequest {
         // For channels and broadcasts only.
         case channelIdentifier
         case requestIdentifier
+        /// `postrider-callback`, which Apple does not have.
+        case callback
 
         init?(_ name: Span<UInt8>) {
             switch name.count {
@@ -45,6 +47,7 @@ final class PushRequest {
             case 15 where name.matches("apns-channel-id"): self = .channelIdentifier
             case 15 where name.matches("apns-request-id"): self = .requestIdentifier
             case 16 where name.matches("apns-collapse-id"): self = .collapseIdentifier
+            case 18 where name.matches("postrider-callback"): self = .callback
             default: return nil
             }
         }
@@ -58,8 +61,8 @@ final class PushRequest {
     /// The header block of the request.
     private var block = HeaderBlock()
     /// The ends of the fields' values in ``values``; 0 if a field is missing, since no value begins there.
-    private var ends = InlineArray<11, UInt32>(repeating: 0)
-    private var starts = InlineArray<11, UInt32>(repeating: 0)
+    private var ends = InlineArray<12, UInt32>(repeating: 0)
+    private var starts = InlineArray<12, UInt32>(repeating: 0)
     /// Whether a field occurred twice.
     private(set) var hasDuplicates = false
     /// The body, up to the largest payload of any push type; ``bodyByteCount`` is its whole length.
@@ -110,7 +113,8 @@ final class PushRequest {
         phase = .receiving
         block.forEachPlace { name, value in
             guard let field = Field(name) else { return }
-            if starts[field.rawValue] != 0 { hasDuplicates = true }
+            // Apple does not know the callback, and ignores such a header however often it occurs.
+            if starts[field.rawValue] != 0, field != .callback { hasDuplicates = true }
             starts[field.rawValue] = UInt32(truncatingIfNeeded: value.lowerBound)
             ends[field.rawValue] = UInt32(truncatingIfNeeded: value.upperBound)
         }

@@ -1,3 +1,4 @@
+import PostriderCallbacks
 import PostriderCrypto
 import PostriderHTTP2
 import PostriderJSON
@@ -13,18 +14,21 @@ final class PushValidator {
     private let topics: TopicCache
     private let environment: Environment
     private let fidelity: APNsCompatibility
+    /// The callbacks that the operator allows; nil if they are off.
+    private let callbacks: CallbackConfiguration?
     /// The last permission that was found: for which key and topic, in which generation of the policy.
     private var allowed: (key: ProviderKey, topic: Topic, generation: UInt64)?
 
     init(
         tokens: ProviderTokens, seal: DeviceTokenCodec, topics: TopicCache, environment: Environment,
-        fidelity: APNsCompatibility
+        fidelity: APNsCompatibility, callbacks: CallbackConfiguration? = nil
     ) {
         self.tokens = tokens
         self.seal = seal
         self.topics = topics
         self.environment = environment
         self.fidelity = fidelity
+        self.callbacks = callbacks
     }
 
     /// The notification of a complete request.
@@ -92,8 +96,20 @@ final class PushValidator {
             payload: payload,
             acceptedAt: now,
             uniqueIdentity: request.uniqueIdentity,
-            proof: permission.proof
+            proof: permission.proof,
+            callback: callback(request)
         )
+    }
+
+    /// The URL of `postrider-callback`. If callbacks are off, or the URL is not allowed, the header is ignored, as APNs
+    /// ignores headers that it does not know: a push never fails because of its callback.
+    private func callback(_ request: PushRequest) -> String? {
+        guard let callbacks, let text = request.text(.callback) else { return nil }
+        guard let url = callbacks.policy.url(text) else {
+            callbacks.counts.add(.ignored)
+            return nil
+        }
+        return url.text
     }
 
     /// Whether the provider may push to a topic. The last result is cached, because most providers have one app.

@@ -1,3 +1,4 @@
+import PostriderCallbacks
 import PostriderEndpoints
 import PostriderHTTP2
 import PostriderNotifications
@@ -17,6 +18,8 @@ final class ProviderConnections {
     let idleMilliseconds: Int
     /// Captures requests and applies rules to pushes; nil on a relay in production.
     let bench: TestBench?
+    /// The callbacks that the operator allows; nil if they are off.
+    let callbacks: CallbackConfiguration?
     let tokens = ProviderTokens()
     let topics = TopicCache()
     /// Reused for each answer.
@@ -32,6 +35,7 @@ final class ProviderConnections {
         requestHeaders = settings.protocolCode.requestHeaders
         idleMilliseconds = settings.providerIdleMilliseconds
         bench = settings.bench
+        callbacks = settings.callbacks
     }
 
     var count: Int { sessions.count }

@@ -55,7 +55,7 @@ final class ProviderSession: EndpointOwner {
         self.connections = connections
         admission = PushValidator(
             tokens: connections.tokens, seal: context.codec, topics: connections.topics,
-            environment: environment, fidelity: connections.compatibility)
+            environment: environment, fidelity: connections.compatibility, callbacks: connections.callbacks)
         lastRequestAt = context.scheduler.now
         observer = connections.bench.map { RequestObserver($0) }
     }

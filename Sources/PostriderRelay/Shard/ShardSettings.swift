@@ -1,3 +1,4 @@
+import PostriderCallbacks
 import PostriderNotifications
 
 /// The settings of the configuration that concern shards.
@@ -15,6 +16,8 @@ struct ShardSettings: Sendable {
     var providerIdleMilliseconds = Limits.providerIdleSeconds.usual * 1000
     /// Captures requests and applies rules to pushes; nil on a relay in production.
     var bench: TestBench?
+    /// The callbacks that the operator allows; nil if they are off.
+    var callbacks: CallbackConfiguration?
     /// The presence of devices, shared with all threads.
     var presence = PresenceExchange()
 }
@@ -29,5 +32,6 @@ extension ShardSettings {
         hasDevelopment = !configuration.developmentProviderAddresses.isEmpty
         providerIdleMilliseconds = configuration.providerIdleSeconds * 1000
         bench = configuration.bench
+        callbacks = configuration.callbacks
     }
 }

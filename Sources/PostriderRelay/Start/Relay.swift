@@ -129,6 +129,7 @@ public final class Relay: Sendable {
             mailboxes: mailboxes, losses: TraceLosses(), sample: sample, closed: CountDownLatch(from: 1),
             log: log,
             bench: configuration.bench,
+            callbacks: configuration.callbacks,
             openTrace: openTrace)
         do {
             return (thread, try await thread.start())

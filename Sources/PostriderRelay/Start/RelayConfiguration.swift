@@ -1,3 +1,4 @@
+public import PostriderCallbacks
 public import PostriderEvidence
 import PostriderNotifications
 public import PostriderTLS
@@ -42,6 +43,8 @@ public struct RelayConfiguration: Sendable {
     public var traceSample: Int? = 1
     /// What is run for devices that connect and leave; nil: nothing is.
     public var onPresence: OperatorProgram?
+    /// The callbacks that the operator allows; nil if they are off. They need a trace of every push.
+    public var callbacks: CallbackConfiguration?
     /// Signs statements about pushes; nil: none are signed.
     public var signer: EvidenceSigner?
     /// Captures requests and applies rules to pushes, for tests; nil in production.

@@ -10,6 +10,8 @@ enum TraceRequest: Sendable {
     case records([TraceRecord])
     /// Write these refusals.
     case refusals([TraceRefusal])
+    /// The providers of these pushes want to be called. No records of these pushes were sent before.
+    case callbacks([CallbackTracker.Wanted])
     /// Answer with ``ControlMessage/traced(ticket:_:)``.
     case question(TraceQuestion, ticket: UInt64, asker: Int)
     /// Nothing follows: close the trace and stop.
@@ -44,6 +46,7 @@ final class TraceRecorder {
     private let losses: TraceLosses
     private var records: [TraceRecord] = []
     private var refusals: [TraceRefusal] = []
+    private var callbacks: [CallbackTracker.Wanted] = []
     /// The second of the last refusals, and how many there were in it.
     private var refused: (second: Int64, count: Int) = (0, 0)
     private var timer: (any LoopTimer)?
@@ -79,6 +82,7 @@ final class TraceRecorder {
     /// A push was accepted.
     func noteAccepted(_ queued: QueuedNotification, at now: Moment) {
         guard traces(queued.row) else { return }
+        if let wanted = CallbackTracker.Wanted(queued) { callbacks.append(wanted) }
         let digest = Self.digest(queued.notification.payload)
         add(.acceptance(TraceAcceptance(queued, digest: digest, at: now)))
     }
@@ -172,6 +176,10 @@ final class TraceRecorder {
     func flush() {
         timer?.disarm()
         guard let post else { return }
+        if !callbacks.isEmpty {
+            if !post(.callbacks(callbacks)) { losses.add(callbacks.count) }
+            callbacks = []
+        }
         if !refusals.isEmpty {
             if !post(.refusals(refusals)) { losses.add(refusals.count) }
             refusals = []

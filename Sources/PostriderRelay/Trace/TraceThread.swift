@@ -1,3 +1,4 @@
+import PostriderCallbacks
 import PostriderNotifications
 import PostriderSystem
 import PostriderTransport
@@ -12,6 +13,8 @@ struct TraceThread: Sendable {
     let log: Log
     /// Gets all records before they are written; nil on a relay in production.
     let bench: TestBench?
+    /// The callbacks that the operator allows; nil if they are off.
+    let callbacks: CallbackConfiguration?
     let openTrace: @Sendable () throws(StoreError) -> any TraceStore
 
     /// Opens the trace on a new thread, which serves it until it is closed, and returns the trace's highest row.
@@ -50,7 +53,8 @@ struct TraceThread: Sendable {
                 loop.stop()
                 closed.countDown()
             },
-            observe: { [bench] records in bench?.noteLives(records) }
+            observe: { [bench] records in bench?.noteLives(records) },
+            callbacks: callbacks.map(CallbackTracker.init)
         )
         // New records are written between two segments of a search.
         let work = loop.makeTimer { [unowned keeper] in keeper.work() }

@@ -10,6 +10,7 @@ final class TraceWriter {
     private let post: (ShardMessage, Int) -> Void
     private var onClosed: (() -> Void)?
     private let observe: ([TraceRecord]) -> Void
+    private let callbacks: CallbackTracker?
     private var records: [TraceRecord] = []
     private var trouble = FailureEpisodes()
     private let readClock: () -> UInt64
@@ -31,7 +32,8 @@ final class TraceWriter {
     init(
         _ store: any TraceStore, sample: Int, losses: TraceLosses, log: Log, now: Moment,
         readClock: @escaping () -> UInt64, post: @escaping (ShardMessage, Int) -> Void,
-        onClosed: @escaping () -> Void, observe: @escaping ([TraceRecord]) -> Void = { _ in }
+        onClosed: @escaping () -> Void, observe: @escaping ([TraceRecord]) -> Void = { _ in },
+        callbacks: CallbackTracker? = nil
     ) {
         self.store = store
         self.sample = sample
@@ -41,6 +43,7 @@ final class TraceWriter {
         self.post = post
         self.onClosed = onClosed
         self.observe = observe
+        self.callbacks = callbacks
         write([.event(TraceEvent(.started, at: now, row: QueueRow(0)))])
     }
 
@@ -67,6 +70,7 @@ final class TraceWriter {
             case .records(let some) where records.isEmpty: records = some
             case .records(let some): records += some
             case .refusals(let refusals): write(refusals)
+            case .callbacks(let wanted): callbacks?.expect(wanted)
             case .question(let question, let ticket, let asker): take(question, ticket, asker)
             case .close: close()
             }
@@ -152,6 +156,7 @@ final class TraceWriter {
     private func writeDown() {
         guard !records.isEmpty else { return }
         observe(records)
+        callbacks?.take(records)
         write(records)
         records = []
     }

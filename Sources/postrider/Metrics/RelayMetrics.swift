@@ -1,3 +1,5 @@
+import PostriderCallbackSender
+import PostriderCallbacks
 import PostriderMetrics
 import PostriderNotifications
 import PostriderRelay
@@ -6,7 +8,8 @@ import PostriderStorage
 extension MetricsService {
     /// Starts to serve the metrics of a relay with its store in this directory; nil without arguments.
     static func start(
-        _ arguments: MetricsArguments?, of relay: Relay, dataDirectory: String, log: Log
+        _ arguments: MetricsArguments?, of relay: Relay, dataDirectory: String,
+        callbacks: CallbackSender? = nil, log: Log
     ) -> MetricsService? {
         start(arguments, log: log) { respond in
             relay.measure {
@@ -14,7 +17,7 @@ extension MetricsService {
             }
         } own: {
             ProcessFigures.families(version: Commands.version, role: "relay")
-                + StoreUsage(directory: dataDirectory).families
+                + StoreUsage(directory: dataDirectory).families + (callbacks?.families ?? [])
         }
     }
 }
@@ -38,5 +41,25 @@ extension StoreUsage {
                     "Bytes that the disk of the store has left for an ordinary user."))
         }
         return families
+    }
+}
+
+extension CallbackSender {
+    /// The Prometheus metrics of callbacks.
+    var families: [MetricFamily] {
+        var ended = MetricFamily(
+            "postrider_callbacks_total", .counter,
+            "Callbacks that were sent, abandoned after the last attempt, or dropped without one, and pushes "
+                + "whose URL was ignored because it is not allowed.")
+        for kind in CallbackCounts.Kind.allCases where kind != .failed {
+            ended.add(counts[kind], ("result", "\(kind)"))
+        }
+        return [
+            ended,
+            .counter(
+                "postrider_callback_failures_total", counts[.failed],
+                "Attempts to send a callback that failed."),
+            .gauge("postrider_callbacks_owed", owedCount, "Callbacks that wait for their next attempt."),
+        ]
     }
 }

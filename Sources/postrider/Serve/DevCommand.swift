@@ -26,6 +26,7 @@ enum DevCommand: Command {
         let now = Moment(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
         let place = try DevPlace(options)
         let bench = try DevBench.make(options)
+        let callbacks = try CallbackArguments(options)
         let changes = try folder.prepare(topics: topics, names: place.names, now: now)
         let host = place.address
         var configuration = RelayConfiguration(
@@ -51,7 +52,7 @@ enum DevCommand: Command {
         let log = try ServiceLog.start(LogThreshold(level))
         let served = try await ServedRelay.start(
             configuration, dataDirectory: folder.dataDirectory, metrics: try metrics(options),
-            changes: changes, log: log)
+            callbacks: callbacks, changes: changes, log: log)
         let captures = try DevBench.serve(bench, options, names: place.names)
         defer { captures?.stop() }
         log.notice("ready: \(DescriptorNeed.roomNow)")
@@ -197,7 +198,7 @@ enum DevCommand: Command {
         ] + DevPlace.options + DevBench.options + [
             .flag(
                 "apple", "Behave as Apple does in everything, even where that is less useful in production.")
-        ] + (Setting.fidelity + RelayConfiguration.bounds).map(\.option) + [
+        ] + (Setting.fidelity + RelayConfiguration.bounds + CallbackArguments.settings).map(\.option) + [
             .value("log-level", "LEVEL", "error, warning (if not given), notice, info or debug."),
             .flag("json", "Print one line of JSON with all values when the relay is ready."),
         ],

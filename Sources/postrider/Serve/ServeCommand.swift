@@ -21,7 +21,8 @@ enum ServeCommand: Command {
         let threshold = LogThreshold(settings.logLevel)
         let log = try ServiceLog.start(threshold)
         let served = try await ServedRelay.start(
-            settings.relay, dataDirectory: settings.dataDirectory, metrics: settings.metrics, log: log)
+            settings.relay, dataDirectory: settings.dataDirectory, metrics: settings.metrics,
+            callbacks: settings.callbacks, log: log)
         let relay = served.relay
         let development = list(relay.developmentProviderAddresses)
         log.notice(

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderCallbackSender
 import PostriderEvidence
 import PostriderNotifications
 import PostriderRelay
@@ -11,6 +12,8 @@ struct ServedRelay {
     let relay: Relay
     /// The service of its metrics; nil if they are not served.
     let metrics: MetricsService?
+    /// Sends callbacks; nil if they are off.
+    private let callbacks: CallbackSender?
     private let requests: AsyncStream<Termination.Request>
     /// The control socket, which answers only if all shards do.
     private let control: ControlClient
@@ -22,7 +25,7 @@ struct ServedRelay {
     /// - Parameter changes: changes that are made to the store before the relay reads it.
     static func start(
         _ configuration: RelayConfiguration, dataDirectory: String, metrics: MetricsArguments?,
-        changes: [RegistryChange] = [], log: Log
+        callbacks: CallbackArguments? = nil, changes: [RegistryChange] = [], log: Log
     ) async throws -> ServedRelay {
         let addresses =
             configuration.providerAddresses.count + configuration.developmentProviderAddresses.count
@@ -32,6 +35,7 @@ struct ServedRelay {
         let signer = EvidenceSigner(name: ProcessInfo.processInfo.hostName)
         var configuration = configuration
         configuration.signer = signer
+        let sender = try callbacks?.start(for: &configuration, log: log)
         let relay = try await Relay.start(
             configuration, log: log,
             openStore: { () throws(StoreError) in
@@ -48,7 +52,9 @@ struct ServedRelay {
             })
         return ServedRelay(
             relay: relay,
-            metrics: .start(metrics, of: relay, dataDirectory: dataDirectory, log: log), requests: requests,
+            metrics: .start(
+                metrics, of: relay, dataDirectory: dataDirectory, callbacks: sender, log: log),
+            callbacks: sender, requests: requests,
             control: ControlClient(address: configuration.controlAddress),
             supervision: Supervision(ProcessInfo.processInfo.environment, log: log), log: log)
     }
@@ -81,10 +87,11 @@ struct ServedRelay {
         log.notice("draining; a second signal ends at once")
 
         let (outcomes, outcome) = AsyncStream<Int32>.makeStream()
-        let (relay, metrics, rest) = (relay, metrics, self.requests)
+        let (relay, metrics, callbacks, rest) = (relay, metrics, callbacks, self.requests)
         Task {
             await relay.stop()
             metrics?.stop()
+            await callbacks?.stop()
             outcome.yield(0)
         }
         Task {

@@ -11,6 +11,7 @@ extension Settings {
         let relay: RelayConfiguration
         let dataDirectory: String
         let metrics: MetricsArguments?
+        let callbacks: CallbackArguments?
         let logLevel: Log.Level
     }
 
@@ -61,7 +62,8 @@ extension Settings {
         let metrics = try metrics(
             certificate: certificate, privateKey: privateKey, readers: relay.privateKeyReaders)
         return RelayArguments(
-            relay: relay, dataDirectory: dataDirectory, metrics: metrics, logLevel: logLevel?.level ?? .info)
+            relay: relay, dataDirectory: dataDirectory, metrics: metrics,
+            callbacks: try callbacks(), logLevel: logLevel?.level ?? .info)
     }
 
     /// The default number of shards: the number of cores that this process may use.

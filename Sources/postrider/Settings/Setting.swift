@@ -25,6 +25,8 @@ enum Setting: String, SettingName {
     case deviceFetches = "device-fetches"
     case deviceExpiryDays = "device-expiry-days"
     case onPresence = "on-presence"
+    case callbackAllow = "callback-allow"
+    case callbackSecret = "callback-secret"
     case strictness = "strictness"
     case storage = "storage"
     case spellings = "spellings"
@@ -42,9 +44,10 @@ enum Setting: String, SettingName {
 
     static let lists: Set<Setting> = [
         .providerAddress, .developmentProviderAddress, .deviceAddress, .privateKeyGroup, .onPresence,
+        .callbackAllow,
     ]
 
-    static let words: Set<Setting> = [.onPresence]
+    static let words: Set<Setting> = [.onPresence, .callbackAllow]
 
     /// The settings that say how closely the relay follows APNs (docs/concepts/fidelity.md).
     static let fidelity: [Setting] = [.strictness, .storage, .spellings, .streamLimitRamp]
@@ -65,9 +68,10 @@ enum Setting: String, SettingName {
         case .providerAddress, .developmentProviderAddress, .deviceAddress: .required("ADDRESS,…")
         case .privateKeyGroup: .required("GROUP,…")
         case .onPresence: .required("PROGRAM,ARGUMENT,…")
+        case .callbackAllow: .required("URL,…")
         case .controlAddress: .required("unix:PATH")
         case .metricsAddress: .required("ADDRESS|off")
-        case .certificate, .privateKey, .providerTrust, .metricsToken: .file("FILE")
+        case .certificate, .privateKey, .providerTrust, .metricsToken, .callbackSecret: .file("FILE")
         case .dataDirectory: .file("DIRECTORY")
         case .shards, .busyPollingMicroseconds, .providerIdleSeconds, .pushesPerSecond, .deviceFetches,
             .deviceExpiryDays, .sourceConnections, .sourceRate, .traceSample:
@@ -123,6 +127,10 @@ enum Setting: String, SettingName {
             "Days without a connection after which a device's tokens expire; never if not given."
         case .onPresence:
             "A program with its arguments to run when devices connect and leave; none if not given."
+        case .callbackAllow:
+            "Where providers may have callbacks sent: URLs, and all below them; nowhere if not given."
+        case .callbackSecret:
+            "A file with the secret that signs callbacks, whsec_ and base64; required for callbacks."
         case .strictness:
             "strict refuses pushes whose type, topic and priority do not fit together; lenient if not given."
         case .storage:

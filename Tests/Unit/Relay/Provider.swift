@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderCallbacks
 import PostriderCrypto
 import PostriderHTTP2
 import PostriderNotifications
@@ -123,7 +124,8 @@ struct Provider {
         _ fields: [(String, String)], body: [UInt8] = Array("{}".utf8),
         environment: PostriderNotifications.Environment = .production,
         fidelity: APNsCompatibility = APNsCompatibility(),
-        authority: AccessPolicy? = nil, certificate: ProviderCertificate? = nil
+        authority: AccessPolicy? = nil, certificate: ProviderCertificate? = nil,
+        callbacks: CallbackConfiguration? = nil
     ) throws -> Result<Notification, Rejection> {
         var block = HeaderBlock()
         for (name, value) in fields { block.add(name, value) }
@@ -133,7 +135,7 @@ struct Provider {
         let admission = PushValidator(
             tokens: ProviderTokens(), seal: try DeviceTokenCodec(secrets: [Self.secret]),
             topics: TopicCache(),
-            environment: environment, fidelity: fidelity)
+            environment: environment, fidelity: fidelity, callbacks: callbacks)
         var credentials = ProviderCredentials()
         do throws(Rejection) {
             try credentials.adopt(certificate, in: environment)

@@ -18,7 +18,7 @@ struct TraceRecorderTests {
             switch letter {
             case .records(let some): records += some
             case .refusals(let some): refusals += some
-            case .question, .close: break
+            case .question, .close, .callbacks: break
             }
             return true
         }

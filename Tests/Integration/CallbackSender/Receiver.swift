@@ -1,0 +1,89 @@
+import Foundation
+import Glibc
+import PostriderTransport
+import Synchronization
+
+/// A receiver of callbacks on a port of its own: HTTP/1.1, one request on each connection.
+final class Receiver: Sendable {
+    /// A request as it arrived.
+    struct Request: Sendable {
+        let line: String
+        let fields: [String: String]
+        let body: String
+    }
+
+    /// What a receiver answers to its request of this number, counted from 1; nil: it never answers.
+    typealias Answer = @Sendable (Int, Request) -> String?
+
+    private let socket: ListeningSocket
+    private let requests = Mutex<[Request]>([])
+    private let held = Mutex<[FileHandle]>([])
+    /// Yields each request.
+    let arrivals: AsyncStream<Request>
+    private let arrival: AsyncStream<Request>.Continuation
+
+    init(_ answer: @escaping Answer = { _, _ in Receiver.ok }) throws {
+        socket = try ListeningSocket(SocketAddress("127.0.0.1:0"))
+        (arrivals, arrival) = AsyncStream<Request>.makeStream()
+        let descriptor = try socket.duplicate()
+        Foundation.Thread.detachNewThread { [self] in
+            while true {
+                let client = accept(descriptor, nil, nil)
+                guard client >= 0 else {
+                    guard errno == EAGAIN else { break }
+                    var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                    unsafe poll(&wait, 1, -1)
+                    continue
+                }
+                Foundation.Thread.detachNewThread { [self] in serve(client, answer) }
+            }
+        }
+    }
+
+    /// The URL of a path.
+    func url(_ path: String = "/") -> String { "http://\(socket.address)\(path)" }
+
+    /// The requests until now.
+    var all: [Request] { requests.withLock { $0 } }
+
+    static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+
+    static func status(_ status: Int, _ field: String = "X-None: none") -> String {
+        "HTTP/1.1 \(status) Said\r\nContent-Length: 0\r\n\(field)\r\nConnection: close\r\n\r\n"
+    }
+
+    private func serve(_ client: Int32, _ answer: Answer) {
+        let handle = FileHandle(fileDescriptor: client, closeOnDealloc: true)
+        var data = Data()
+        while true {
+            let more = handle.availableData
+            guard !more.isEmpty else { return }
+            data += more
+            guard let request = Self.request(data) else { continue }
+            let number = requests.withLock { requests in
+                requests.append(request)
+                return requests.count
+            }
+            arrival.yield(request)
+            guard let text = answer(number, request) else { return held.withLock { $0.append(handle) } }
+            try? handle.write(contentsOf: Data(text.utf8))
+            return
+        }
+    }
+
+    /// The request in these bytes; nil if it is not complete.
+    private static func request(_ data: Data) -> Request? {
+        let text = String(decoding: data, as: UTF8.self)
+        guard let end = text.range(of: "\r\n\r\n") else { return nil }
+        let lines = text[..<end.lowerBound].components(separatedBy: "\r\n")
+        var fields: [String: String] = [:]
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            guard parts.count == 2 else { continue }
+            fields[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
+        }
+        let body = String(text[end.upperBound...])
+        guard body.utf8.count >= Int(fields["content-length"] ?? "0") ?? 0 else { return nil }
+        return Request(line: lines[0], fields: fields, body: body)
+    }
+}
