@@ -51,7 +51,7 @@ sed "s,/etc/postrider,$folder/device,; s,/var/lib/postrider-agent,$folder/state,
 export POSTRIDER_CONFIG="$folder/relay/postrider.yaml" DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nowhere
 
 on relay relay
-cp "$folder/relay/ca.pem" "$folder/relay/lobby.key" "$folder"
+cp "$folder/relay/authority.pem" "$folder/relay/lobby.key" "$folder"
 cd "$folder"
 on device device
 sent=$(on relay wake)
