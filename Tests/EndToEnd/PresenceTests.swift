@@ -61,7 +61,13 @@ extension EndToEnd {
                 let agent = try await stage.startAgent(of: relay)
                 let before = try await device(of: relay, on: stage) { $0.isConnected }
                 // A device's presence is stored a second after it has connected.
-                try await Task.sleep(for: .seconds(3))
+                let log = URL(filePath: stage.path("dev/data/registry.sqlite-wal"))
+                let stored = Data(try #require(before.agent).utf8)
+                let deadline = ContinuousClock.now + .seconds(Program.patienceSeconds)
+                while try Data(contentsOf: log).range(of: stored) == nil {
+                    try #require(ContinuousClock.now < deadline, "the presence is never stored")
+                    try await Task.sleep(for: .milliseconds(50))
+                }
                 let killedAt = Int64(Date().timeIntervalSince1970 * 1000)
                 try await relay.program.cutOff()
                 agent.send(SIGKILL)
@@ -80,6 +86,42 @@ extension EndToEnd {
                     $0.isConnected || $0.ending == "relayStopped"
                 }
                 #expect(stopped.isConnected || stopped.ending == "relayStopped")
+            }
+        }
+
+        @Test(
+            "a machine installed anew is told beside the old device, and gets its name when that is removed"
+        )
+        func installedAnew() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let control = ["--control", relay.description.controlAddress]
+                func list() async throws -> Program {
+                    let list = try stage.start("postrider", ["devices", "list"] + control)
+                    #expect(try await list.exitCode() == 0, "\(list.transcript)")
+                    return list
+                }
+                let options = ["--device-name", "kiosk-7"]
+                let old = try await stage.startAgent(of: relay, name: "old", options: options)
+                _ = try await device(of: relay, on: stage) { $0.isConnected && $0.name == "kiosk-7" }
+                old.send(SIGTERM)
+                #expect(try await old.exitCode() == 0)
+                // The machine has lost its state, and with that its identity.
+                _ = try await stage.startAgent(of: relay, name: "new", options: options)
+                let newer = ["--sort", "since", "--connected"]
+                let new = try await device(of: relay, on: stage, newer) { $0.name == "kiosk-7-2" }
+                #expect(new.isConnected)
+                let lines = try await list().output
+                let hint = try #require(lines.first { $0.contains("kiosk-7-2 calls itself likewise") })
+                // The command in the hint, without its quotes, is what the operator types.
+                let command = try #require(hint.firstMatch(of: #/'postrider (devices remove [0-9a-f]{24})'/#))
+                let words = command.output.1.split(separator: " ").map(String.init)
+                let remove = try stage.start("postrider", words + control)
+                #expect(try await remove.exitCode() == 0, "\(remove.transcript)")
+                let heir = try await device(of: relay, on: stage) { $0.name == "kiosk-7" }
+                #expect(heir.isConnected)
+                let after = try await list().output
+                #expect(!after.contains { $0.contains("likewise") } && after.count == 2, "\(after)")
             }
         }
 
