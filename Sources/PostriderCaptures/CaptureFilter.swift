@@ -76,9 +76,15 @@ public struct CaptureQuery: Sendable, Equatable {
         }
     }
 
+    /// The numbers after which captures can be asked for.
+    private static let numbers = 0...Int(Int32.max)
+
     /// Reads a query for captures as they happen, which neither waits nor ends: `topic=com.example.app&after=12`.
-    public init(events query: some StringProtocol) throws(Mistake) {
+    ///
+    /// - Parameter last: the number of the last event that the client got, which wins over `after`; nil for none.
+    public init(events query: some StringProtocol, last: String? = nil) throws(Mistake) {
         try self.init(query)
+        if let last { filter.after = try Self.number("Last-Event-ID", last, in: Self.numbers) }
         for part in query.split(separator: "&") {
             let name = String(part.prefix { $0 != "=" })
             guard ["wait", "count", "last", "format"].contains(name) else { continue }
@@ -104,7 +110,7 @@ public struct CaptureQuery: Sendable, Equatable {
             }
         case "since":
             filter.since = Moment(milliseconds: Int64(try Self.number(name, value, in: 0...Int.max)))
-        case "after": filter.after = try Self.number(name, value, in: 0...Int(Int32.max))
+        case "after": filter.after = try Self.number(name, value, in: Self.numbers)
         case "last": last = try Self.number(name, value, in: 1...Limits.capturesInAnswer)
         case "count": count = try Self.number(name, value, in: 1...Limits.capturesInAnswer)
         case "format":

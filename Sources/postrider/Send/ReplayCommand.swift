@@ -120,6 +120,8 @@ private final class Replay {
     private var open: Int
     private(set) var result: ReplayResult
 
+    /// For how long the timer is armed at most; then the time is looked at again.
+    private static let longestMilliseconds: Int64 = 3_600_000
     /// How often a push that the relay has not processed is sent again.
     private static let mostAttempts = 3
 
@@ -146,7 +148,7 @@ private final class Replay {
         while next < file.items.count {
             let wait = due(file.items[next]) - Int64(loop.now - start) / 1_000_000
             guard wait <= 0 else {
-                timer?.arm(afterMilliseconds: Int(wait))
+                timer?.arm(afterMilliseconds: Int(min(wait, Self.longestMilliseconds)))
                 return
             }
             push(file.items[next].push, attempt: 1)

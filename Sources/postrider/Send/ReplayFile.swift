@@ -62,6 +62,9 @@ private struct Capture {
 
     var at: Int64 { members.at }
 
+    /// Milliseconds since 1970 up to the year 2286, beyond which no clock is right.
+    private static let times: ClosedRange<Int64> = 0...9_999_999_999_999
+
     /// Reads a line. The payload is taken as it is written there, so that it is sent as it was captured.
     init?(line: [UInt8]) {
         // The payload is the last member. Quotes in other members are escaped, so the first match is its name.
@@ -75,7 +78,9 @@ private struct Capture {
             guard payload.first == UInt8(ascii: "{"), payload.last == UInt8(ascii: "}") else { return nil }
             body = Array(payload)
         }
-        guard let members = try? JSONDecoder().decode(Members.self, from: Data(head)) else { return nil }
+        guard let members = try? JSONDecoder().decode(Members.self, from: Data(head)),
+            Self.times.contains(members.at)
+        else { return nil }
         self.members = members
         self.body = body ?? members.body.map { Array($0) } ?? []
     }
@@ -87,7 +92,7 @@ private struct Capture {
         push.pushType = field("apns-push-type").flatMap(PushType.init(rawValue:))
         push.priority = field("apns-priority").flatMap { UInt8($0) }.flatMap(Priority.init(rawValue:))
         push.collapseIdentifier = field("apns-collapse-id")
-        if let seconds = field("apns-expiration").flatMap({ Int64($0) }) {
+        if let seconds = field("apns-expiration").flatMap({ Int64($0) }), Self.times.contains(seconds) {
             let shift = (now.milliseconds - at) / 1000
             push.expiration = seconds == 0 ? .nowOrNever : .at(Moment(seconds: max(1, seconds + shift)))
         }

@@ -109,9 +109,8 @@ final class CapturesService: Sendable {
     private func events(_ request: HTTP1Request) -> HTTP1Response {
         do throws(CaptureQuery.Mistake) {
             // After a lost connection, a client sends the number of the last event that it got (HTML, section 9.2.4).
-            let last = request.field("Last-Event-ID").flatMap { Int($0) }
-            let stream = CaptureEvents(
-                try CaptureQuery(events: request.query), after: last, of: bench, ending)
+            let query = try CaptureQuery(events: request.query, last: request.field("Last-Event-ID"))
+            let stream = CaptureEvents(query, of: bench, ending)
             return HTTP1Response(
                 status: 200, contentType: "text/event-stream", body: CaptureEvents.start,
                 fields: [("Cache-Control", "no-store")], stream: stream)
@@ -166,15 +165,13 @@ final class CaptureEvents: HTTP1Stream {
 
     /// A stream of the captures that a query selects.
     ///
-    /// - Parameter number: only captures with higher numbers; nil for the number in the query, or for later ones.
-    init(
-        _ query: CaptureQuery, after number: Int?, of bench: TestBench, _ ending: CapturesService.Ending
-    ) {
+    /// - Parameter query: without a number, it begins with the next capture.
+    init(_ query: CaptureQuery, of bench: TestBench, _ ending: CapturesService.Ending) {
         self.bench = bench
         self.ending = ending
         alarm = CaptureAlarm(bench, ending)
         var query = query
-        query.filter.after = number ?? query.filter.after ?? bench.lastNumber
+        query.filter.after = query.filter.after ?? bench.lastNumber
         self.query = Mutex(query)
     }
 

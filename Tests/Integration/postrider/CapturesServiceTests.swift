@@ -3,7 +3,6 @@ import PostriderCaptures
 import PostriderHTTP1
 import PostriderNotifications
 import PostriderTransport
-import Synchronization
 import Testing
 
 @testable import PostriderRelay
@@ -41,6 +40,13 @@ struct CapturesServiceTests {
         HTTP1Request(
             method: method, path: path, query: query, fields: [("Host", host)] + fields,
             body: Array(body.utf8))
+    }
+
+    /// Answers a request that waits. It blocks a thread of its own, since those of the tests are few.
+    private static func answer(_ request: HTTP1Request, by service: CapturesService) async -> HTTP1Response {
+        await withCheckedContinuation { continuation in
+            Foundation.Thread.detachNewThread { continuation.resume(returning: service.respond(to: request)) }
+        }
     }
 
     private struct Listing: Decodable {
@@ -104,18 +110,12 @@ struct CapturesServiceTests {
     func wait() async throws {
         let service = try service()
         let number = capture(isDecided: false)
-        let answered = Atomic(false)
         let query = request("GET", "/v1/captures", query: "wait=60s")
-        let answer = Task.detached {
-            let answer = service.respond(to: query)
-            answered.store(true, ordering: .releasing)
-            return answer
-        }
+        async let answer = Self.answer(query, by: service)
+        // The query is not answered as long as somebody waits.
         while !bench.isAwaited { await Task.yield() }
-        let isEarly = answered.load(ordering: .acquiring)
-        #expect(!isEarly)
         decide(number)
-        let found = try listing(await answer.value)
+        let found = try listing(await answer)
         #expect(found.isComplete && found.captures.map(\.number) == [1])
         #expect(!bench.isAwaited)
     }
@@ -126,10 +126,10 @@ struct CapturesServiceTests {
         let late = service.respond(to: request("GET", "/v1/captures", query: "wait=1ms"))
         #expect(try listing(late).isComplete == false)
         let query = request("GET", "/v1/captures", query: "wait=60s")
-        let answer = Task.detached { service.respond(to: query) }
+        async let answer = Self.answer(query, by: service)
         while !bench.isAwaited { await Task.yield() }
         service.stop()
-        #expect(try listing(await answer.value).isComplete == false)
+        #expect(try listing(await answer).isComplete == false)
     }
 
     @Test("come as events when they are decided, each once, also after the connection was lost")
@@ -156,6 +156,15 @@ struct CapturesServiceTests {
         #expect(other.hasPrefix("id: 3\n"))
         service.stop()
         #expect(stream.next() == nil)
+    }
+
+    @Test(
+        "are not streamed after what is no number of a capture",
+        arguments: ["", "-1", "x", "2147483648", "9223372036854775807", "99999999999999999999"])
+    func badEventNumber(_ number: String) throws {
+        let service = try service()
+        let answer = service.respond(to: request("GET", "/v1/captures/events", [("Last-Event-ID", number)]))
+        #expect(answer.status == 400 && answer.body.contains("'Last-Event-ID' is a whole number from 0 to"))
     }
 
     @Test(

@@ -56,6 +56,7 @@ struct ReplayFileTests {
         #expect(try expiration("460") == .at(Moment(seconds: 1060)))
         #expect(try expiration("0") == .nowOrNever)
         #expect(try expiration("soon") == nil)
+        #expect(try expiration("9223372036854775807") == nil)
     }
 
     @Test("skips a body that was not kept as a whole, and sends one that is no JSON as it was")
@@ -69,7 +70,11 @@ struct ReplayFileTests {
 
     @Test(
         "is refused at the first line that is no capture",
-        arguments: ["{}", "[]", "x", #"{"at":1}"#, #"{"at":1,"bodyBytes":0,"headers":[],"payload":}"#, "}"])
+        arguments: [
+            "{}", "[]", "x", #"{"at":1}"#, #"{"at":1,"bodyBytes":0,"headers":[],"payload":}"#, "}",
+            #"{"at":-1,"bodyBytes":0,"headers":[]}"#,
+            #"{"at":9223372036854775807,"bodyBytes":0,"headers":[]}"#,
+        ])
     func mistakes(_ text: String) {
         let error = #expect(throws: CommandFailure.self) { try Self.read([Self.line(at: 1), "", text]) }
         #expect(
