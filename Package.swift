@@ -110,6 +110,16 @@ let package = Package(
             ]
         ),
 
+        // The relay's rules without I/O: a device's queue, channels, and which pushes are accepted.
+        library("PostriderDeviceQueue", ["PostriderNotifications", "PostriderCourier", "PostriderMetrics"]),
+        library("PostriderChannels", ["PostriderNotifications", "PostriderCourier"]),
+        library(
+            "PostriderProviderAPI",
+            [
+                "PostriderNotifications", "PostriderCrypto", "PostriderHTTP2", "PostriderJSON",
+                "PostriderChannels", "PostriderCallbacks",
+            ]),
+
         // 5 · The relay, the device agent, and the load generator.
         library(
             "PostriderLoad",
@@ -122,19 +132,18 @@ let package = Package(
             "PostriderRelay",
             [
                 "PostriderNotifications", "PostriderCrypto", "PostriderTLS", "PostriderSystem",
-                "PostriderTransport",
-                "PostriderHTTP2", "PostriderCourier", "PostriderEndpoints", "PostriderJSON",
-                "PostriderCaptures", "PostriderRules", "PostriderMetrics", "PostriderEvidence",
-                "PostriderCallbacks",
+                "PostriderTransport", "PostriderHTTP2", "PostriderCourier", "PostriderEndpoints",
+                "PostriderJSON", "PostriderCaptures", "PostriderRules", "PostriderMetrics",
+                "PostriderDeviceQueue", "PostriderChannels", "PostriderProviderAPI",
+                "PostriderEvidence", "PostriderCallbacks",
             ]),
         library(
             "PostriderAgent",
             [
                 "PostriderClients", "PostriderCourier", "PostriderCrypto", "PostriderDBus",
                 "PostriderEndpoints", "PostriderHTTP2", "PostriderTLS", "PostriderSystem",
-                "PostriderTransport",
-                "PostriderStorage", "PostriderSchedules", "PostriderNotifications", "PostriderJSON",
-                "PostriderFileTrust",
+                "PostriderTransport", "PostriderStorage", "PostriderSchedules", "PostriderNotifications",
+                "PostriderJSON", "PostriderFileTrust",
             ]
         ),
 
@@ -144,12 +153,10 @@ let package = Package(
             dependencies: [
                 "PostriderNotifications", "PostriderCrypto", "PostriderFileTrust", "PostriderHTTP2",
                 "PostriderOptions", "PostriderYAML", "PostriderTLS", "PostriderSystem", "PostriderTransport",
-                "PostriderCourier",
-                "PostriderCaptures", "PostriderRules", "PostriderRuleFiles",
-                "PostriderStorage", "PostriderClients", "PostriderDBus", "PostriderRelay", "PostriderAgent",
-                "PostriderLoad", "PostriderMetrics", "PostriderHTTP1", "PostriderEvidence",
-                "PostriderProxies",
-                "PostriderCallbacks", "PostriderCallbackSender",
+                "PostriderCourier", "PostriderCaptures", "PostriderRules", "PostriderRuleFiles",
+                "PostriderProviderAPI", "PostriderStorage", "PostriderClients", "PostriderDBus",
+                "PostriderRelay", "PostriderAgent", "PostriderLoad", "PostriderMetrics", "PostriderHTTP1",
+                "PostriderEvidence", "PostriderProxies", "PostriderCallbacks", "PostriderCallbackSender",
             ],
             swiftSettings: house
         ),
@@ -162,10 +169,12 @@ let package = Package(
         tests("AgentTests", "Unit/Agent", ["PostriderAgent", "PostriderSeededRandom"]),
         tests("CallbacksTests", "Unit/Callbacks", ["PostriderCallbacks"]),
         tests("CapturesTests", "Unit/Captures", ["PostriderCaptures"]),
+        tests("ChannelsTests", "Unit/Channels", ["PostriderChannels", "RelayFixtures"]),
         tests("ClientsTests", "Unit/Clients", ["PostriderClients"]),
         tests("CourierTests", "Unit/Courier", ["PostriderCourier", "PostriderSeededRandom"]),
         tests("CryptoTests", "Unit/Crypto", ["PostriderCrypto"]),
         tests("DBusTests", "Unit/DBus", ["PostriderDBus"]),
+        tests("DeviceQueueTests", "Unit/DeviceQueue", ["PostriderDeviceQueue", "RelayFixtures"]),
         tests("EvidenceTests", "Unit/Evidence", ["PostriderEvidence"]),
         tests("HTTP2Tests", "Unit/HTTP2", ["PostriderHTTP2", "PostriderSeededRandom"]),
         tests("LoadTests", "Unit/Load", ["PostriderLoad"]),
@@ -177,14 +186,19 @@ let package = Package(
             "PostriderJSONTests", "Unit/PostriderJSON", ["PostriderJSON", "PostriderSeededRandom"],
             exclude: ["payloads.json"]),
         tests("PostriderKitTests", "Unit/PostriderKit", ["PostriderKit", "PostriderCourier"]),
+        tests("ProviderAPITests", "Unit/ProviderAPI", ["PostriderProviderAPI", "RelayFixtures"]),
         tests("ProxiesTests", "Unit/Proxies", ["PostriderProxies"]),
-        tests("RelayTests", "Unit/Relay", ["PostriderRelay", "PostriderStorage"]),
+        tests("RelayTests", "Unit/Relay", ["PostriderRelay", "PostriderStorage", "RelayFixtures"]),
         tests("RuleFilesTests", "Unit/RuleFiles", ["PostriderRuleFiles"]),
         tests("RulesTests", "Unit/Rules", ["PostriderRules"]),
         tests("SchedulesTests", "Unit/Schedules", ["PostriderSchedules", "PostriderSeededRandom"]),
         tests("SeededRandomTests", "Unit/SeededRandom", ["PostriderSeededRandom"]),
         tests("TransportTests", "Unit/Transport", ["PostriderTransport", "PostriderSeededRandom"]),
         tests("YAMLTests", "Unit/YAML", ["PostriderYAML"]),
+        // Values that the tests of the relay and of its rules share.
+        .target(
+            name: "RelayFixtures", dependencies: ["PostriderProviderAPI", "PostriderSeededRandom"],
+            path: "Tests/Unit/Fixtures", swiftSettings: house),
         // Tests with loops, sockets, processes and stores in the test process, relays and agents included.
         tests(
             "AgentIntegrationTests", "Integration/Agent",

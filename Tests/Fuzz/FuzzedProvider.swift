@@ -2,6 +2,7 @@ import FoundationEssentials
 import PostriderCrypto
 import PostriderNotifications
 
+@testable import PostriderProviderAPI
 @testable import PostriderRelay
 
 /// A team with one key and one app on one device, and a relay's access policy for them. Everything is constant, so

@@ -33,6 +33,10 @@ struct ImportTable {
         "PostriderAgent", "CPostriderSQLite", "PostriderClients", "PostriderDBus", "PostriderOptions",
         "PostriderKit", "PostriderStorage", "PostriderYAML",
     ]
+    /// The targets with rules of the server that do no I/O.
+    static let pure: Set = ["PostriderChannels", "PostriderDeviceQueue", "PostriderProviderAPI"]
+    /// The targets with I/O that pure ones must not import, not even through others.
+    static let hiddenFromPure: Set = ["PostriderStorage", "PostriderSystem", "PostriderTransport"]
     /// The only target that may import the server.
     static let relayUsers: Set = ["postrider"]
 
@@ -42,6 +46,11 @@ struct ImportTable {
         let libraries = dependencies.filter { !$0.key.hasSuffix("Tests") }
         for name in Self.hiddenFromRelay where dependencies["PostriderRelay"]?.contains(name) == true {
             findings.append(Finding(file, "Relay may not depend on \(name)"))
+        }
+        for name in Self.pure.sorted() {
+            for hidden in imported(from: name).intersection(Self.hiddenFromPure).sorted() {
+                findings.append(Finding(file, "\(name) does no I/O, and may not depend on \(hidden)"))
+            }
         }
         for (name, imported) in libraries
         where imported.contains("PostriderRelay") && !Self.relayUsers.contains(name) {
@@ -54,6 +63,15 @@ struct ImportTable {
             }
         }
         return findings
+    }
+
+    /// Returns the dependencies of a target, and theirs in turn.
+    private func imported(from target: String) -> Set<String> {
+        var (seen, open) = (Set<String>(), [target])
+        while let name = open.popLast() {
+            open += (dependencies[name] ?? []).filter { seen.insert($0).inserted }
+        }
+        return seen
     }
 
     /// Returns targets without a folder and folders without a target: a sign that the manifest was misread, or is

@@ -135,6 +135,7 @@ struct ImportTableTests {
                 library("PostriderStorage", ["CPostriderSQLite", "CPostriderCrypto"]),
                 library("PostriderRelay", ["PostriderNotifications", "PostriderStorage"]),
                 library("PostriderAgent", ["PostriderRelay"]),
+                library("PostriderChannels", ["PostriderNotifications", "PostriderRelay"]),
                 .executableTarget(
                     name: "postrider",
                     dependencies: [
@@ -153,15 +154,17 @@ struct ImportTableTests {
         #expect(table.dependencies["postrider"] == ["PostriderRelay", "PostriderAgent"])
         #expect(table.dependencies["PostriderNotifications"] == [])
         #expect(table.dependencies["RelayTests"] == ["PostriderRelay", "CPostriderCrypto"])
-        #expect(table.dependencies.count == 9)
+        #expect(table.dependencies.count == 10)
     }
 
-    @Test("finds a server that knows an engine, a library that knows the server, a C module with two owners")
+    @Test("finds a server that knows an engine or is known to a library, a shared C module, rules with I/O")
     func declarations() {
         let sentences = Set(table.findings(in: file).map(\.sentence))
         #expect(
             sentences == [
                 "Relay may not depend on PostriderStorage", "PostriderAgent may not depend on Relay",
+                "PostriderChannels may not depend on Relay",
+                "PostriderChannels does no I/O, and may not depend on PostriderStorage",
                 "CPostriderCrypto must have one owner, not [\"PostriderCrypto\", \"PostriderStorage\"]",
             ]
         )

@@ -148,7 +148,7 @@ enum TypeRules {
         "PostriderAgent.AgentConfiguration": "one property for each setting",
         "PostriderLoad.LoadScenario.Settings": "one property for each setting",
         "postrider.DevValues": "one property for each option",
-        "PostriderRelay.Device": toBeSplit,
+        "PostriderDeviceQueue.Device": toBeSplit,
         "PostriderRelay.Ledger": toBeSplit,
         "PostriderRelay.ProviderSession": toBeSplit,
         "PostriderHTTP2.MultiplexedConnection": toBeSplit,

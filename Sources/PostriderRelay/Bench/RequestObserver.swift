@@ -2,6 +2,7 @@ import PostriderCaptures
 import PostriderCrypto
 import PostriderHTTP2
 import PostriderNotifications
+import PostriderProviderAPI
 import PostriderRules
 import PostriderTransport
 

@@ -1,4 +1,6 @@
+import PostriderChannels
 import PostriderNotifications
+import PostriderProviderAPI
 
 /// The channels whose home is this shard: it handles providers' requests about them, and sends broadcasts to all
 /// shards.

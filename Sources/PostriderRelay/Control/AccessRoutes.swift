@@ -1,6 +1,7 @@
 import FoundationEssentials
 import PostriderCrypto
 import PostriderNotifications
+import PostriderProviderAPI
 
 /// Answers the operator's requests about provider keys, topics and enrolment keys. It lives on shard 0 and is the only
 /// writer of the ``AccessPolicy`` that every shard has: a change is first made durable, and then a new policy goes to

@@ -1,3 +1,4 @@
+import PostriderDeviceQueue
 import PostriderNotifications
 
 extension Control.Status {

@@ -1,3 +1,4 @@
+import PostriderDeviceQueue
 public import PostriderNotifications
 
 extension Control {

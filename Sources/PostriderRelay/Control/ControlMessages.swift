@@ -1,4 +1,5 @@
 public import PostriderNotifications
+import PostriderProviderAPI
 
 /// The JSON of the control socket (`docs/reference/control.md`). Times are milliseconds since the epoch.
 public enum Control {

@@ -1,5 +1,6 @@
 import PostriderHTTP2
 import PostriderNotifications
+import PostriderProviderAPI
 
 /// Pushes that the operator makes on the control socket (`POST /3/device/<token>`): the provider API without an
 /// authorization, for every topic that the relay knows. It lives on shard 0.

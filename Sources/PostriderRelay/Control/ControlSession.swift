@@ -1,6 +1,7 @@
 import PostriderEndpoints
 import PostriderHTTP2
 import PostriderNotifications
+import PostriderProviderAPI
 import PostriderTransport
 
 /// One connection of the control socket. Only root and the user who runs the relay may use it; the kernel says who is

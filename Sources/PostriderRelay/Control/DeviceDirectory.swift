@@ -1,3 +1,4 @@
+import PostriderDeviceQueue
 import PostriderNotifications
 
 /// The names and tags of all devices. It lives on shard 0, which alone assigns them; pushes do not use it.

@@ -1,6 +1,7 @@
 import PostriderCrypto
 import PostriderEvidence
 import PostriderNotifications
+import PostriderProviderAPI
 
 /// Signs statements about pushes with the relay's key (docs/operate/evidence.md). It lives on shard 0.
 final class EvidenceRoutes {

@@ -1,3 +1,4 @@
+import PostriderDeviceQueue
 import PostriderNotifications
 
 /// A question of the operator to every shard.

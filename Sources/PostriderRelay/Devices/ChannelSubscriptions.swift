@@ -1,4 +1,6 @@
+import PostriderChannels
 import PostriderCourier
+import PostriderDeviceQueue
 import PostriderNotifications
 
 /// The devices of one shard that are subscribed to each channel; it sends them broadcasts.

@@ -1,7 +1,9 @@
 import PostriderCourier
 import PostriderCrypto
+import PostriderDeviceQueue
 import PostriderEndpoints
 import PostriderNotifications
+import PostriderProviderAPI
 import PostriderTransport
 
 /// The device connections on one shard: enrolment, hello, the move to the device's home, and the end.

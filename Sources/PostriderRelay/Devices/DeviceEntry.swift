@@ -1,4 +1,5 @@
 import PostriderCourier
+import PostriderDeviceQueue
 import PostriderNotifications
 
 /// A device at its home: its state, its open connection, and its requests to the registry, which are processed one

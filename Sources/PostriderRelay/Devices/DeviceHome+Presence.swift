@@ -1,4 +1,5 @@
 import PostriderCourier
+import PostriderDeviceQueue
 import PostriderNotifications
 
 /// The presence of devices: whether they are connected, since when, and how they left.

@@ -1,4 +1,6 @@
+import PostriderDeviceQueue
 import PostriderNotifications
+import PostriderProviderAPI
 
 /// What the operator and the log are told about the devices of one shard.
 extension DeviceHome {

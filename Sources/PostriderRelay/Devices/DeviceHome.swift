@@ -1,4 +1,5 @@
 import PostriderCourier
+import PostriderDeviceQueue
 import PostriderNotifications
 import PostriderTransport
 

@@ -1,3 +1,4 @@
+import PostriderDeviceQueue
 import PostriderNotifications
 import PostriderTransport
 

@@ -1,5 +1,6 @@
 import PostriderCourier
 import PostriderCrypto
+import PostriderDeviceQueue
 import PostriderEndpoints
 import PostriderHTTP2
 import PostriderNotifications

@@ -1,5 +1,7 @@
 import PostriderCourier
+import PostriderDeviceQueue
 import PostriderNotifications
+import PostriderProviderAPI
 
 /// The requests of one shard's devices to the registry: tokens, and subscriptions to channels.
 final class RegistrationRequests {

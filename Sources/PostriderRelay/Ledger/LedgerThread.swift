@@ -1,5 +1,6 @@
 import PostriderCrypto
 import PostriderNotifications
+import PostriderProviderAPI
 import PostriderSystem
 import PostriderTransport
 

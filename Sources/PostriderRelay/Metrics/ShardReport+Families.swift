@@ -1,3 +1,4 @@
+import PostriderDeviceQueue
 import PostriderMetrics
 import PostriderNotifications
 import PostriderTransport

@@ -2,6 +2,7 @@ import PostriderCallbacks
 import PostriderEndpoints
 import PostriderHTTP2
 import PostriderNotifications
+import PostriderProviderAPI
 import PostriderTransport
 
 /// The providers' side of one shard: its connections, and what they share.

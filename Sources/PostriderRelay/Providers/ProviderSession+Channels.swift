@@ -1,6 +1,8 @@
+import PostriderChannels
 import PostriderEndpoints
 import PostriderHTTP2
 import PostriderNotifications
+import PostriderProviderAPI
 
 /// A provider's requests about channels and broadcasts.
 extension ProviderSession {
@@ -101,13 +103,5 @@ extension ChannelAnswer {
         case .removed: "204"
         case .rejected(let rejection): String(rejection.status)
         }
-    }
-}
-
-extension Rejection {
-    /// The JSON body in this family. Apple's table prints one of its reasons with a space.
-    func channelBody(usesLiveSpellings: Bool = false) -> [UInt8] {
-        self == .serviceUnavailable
-            ? Array(#"{"reason":"Service Unavailable"}"#.utf8) : body(usesLiveSpellings: usesLiveSpellings)
     }
 }

@@ -3,6 +3,7 @@ import PostriderCrypto
 import PostriderEndpoints
 import PostriderHTTP2
 import PostriderNotifications
+import PostriderProviderAPI
 import PostriderTransport
 
 /// One provider's connection: requests in, answers out. It lives on the shard that accepted it.
@@ -88,7 +89,10 @@ final class ProviderSession: EndpointOwner {
         connections.sessions.add(self)
         do throws(Rejection) {
             try credentials.adopt(
-                endpoint.peer?.certificate.map(ProviderCertificate.init), in: environment)
+                endpoint.peer?.certificate.map {
+                    ProviderCertificate(der: $0.der, isVerified: $0.isVerified)
+                },
+                in: environment)
         } catch {
             return endpoint.close(.localClose, debug: error.body())
         }

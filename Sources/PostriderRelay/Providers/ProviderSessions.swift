@@ -1,3 +1,5 @@
+import PostriderChannels
+import PostriderDeviceQueue
 import PostriderNotifications
 
 /// The provider connections of one shard by number, so that answers find their provider.

@@ -1,3 +1,4 @@
+import PostriderProviderAPI
 import Synchronization
 
 /// The relay's current access policy, shared by all shards. The operator's change replaces it; then a message makes

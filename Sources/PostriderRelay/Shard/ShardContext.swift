@@ -1,4 +1,5 @@
 import PostriderNotifications
+import PostriderProviderAPI
 import PostriderTransport
 
 /// What all parts of one shard use: its index, the clock, the outbox, the token codec, the access policy, randomness,

@@ -1,4 +1,5 @@
 import PostriderCallbacks
+import PostriderDeviceQueue
 import PostriderNotifications
 
 /// The settings of the configuration that concern shards.

@@ -1,5 +1,6 @@
 public import PostriderCrypto
 public import PostriderNotifications
+import PostriderProviderAPI
 import PostriderTLS
 public import PostriderTransport
 

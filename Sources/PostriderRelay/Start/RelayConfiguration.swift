@@ -1,6 +1,6 @@
 public import PostriderCallbacks
 public import PostriderEvidence
-import PostriderNotifications
+public import PostriderNotifications
 public import PostriderTLS
 public import PostriderTransport
 

@@ -1,6 +1,7 @@
 import PostriderCrypto
 import PostriderEndpoints
 import PostriderNotifications
+import PostriderProviderAPI
 import PostriderSystem
 import PostriderTransport
 

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import PostriderCrypto
 import PostriderNotifications
+import PostriderProviderAPI
 import PostriderRelay
 import PostriderSystem
 import PostriderTransport

@@ -1,4 +1,5 @@
 import PostriderNotifications
+import PostriderProviderAPI
 import PostriderRelay
 
 extension PushExtensions {

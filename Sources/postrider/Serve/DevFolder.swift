@@ -2,6 +2,7 @@ import FoundationEssentials
 import PostriderCrypto
 import PostriderNotifications
 import PostriderOptions
+import PostriderProviderAPI
 import PostriderRelay
 import PostriderTransport
 

@@ -1,4 +1,4 @@
-import PostriderRelay
+import PostriderNotifications
 
 extension APNsCompatibility {
     /// Takes over the values that the user has set, and leaves the others unchanged.

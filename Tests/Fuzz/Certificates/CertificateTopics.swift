@@ -1,5 +1,6 @@
 import PostriderCrypto
 
+@testable import PostriderProviderAPI
 @testable import PostriderRelay
 
 /// The list of topics in an extension of a provider's certificate, in DER, which our own code reads.

@@ -1,3 +1,4 @@
+import PostriderDeviceQueue
 import PostriderEndpoints
 import PostriderHTTP2
 import PostriderNotifications

@@ -3,6 +3,7 @@ import PostriderCrypto
 import PostriderJSON
 import PostriderNotifications
 
+@testable import PostriderProviderAPI
 @testable import PostriderRelay
 
 /// Provider tokens, from the `authorization` header down to JSON, base64 and signatures.

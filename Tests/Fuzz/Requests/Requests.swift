@@ -2,6 +2,8 @@ import PostriderHTTP2
 import PostriderJSON
 import PostriderNotifications
 
+@testable import PostriderChannels
+@testable import PostriderProviderAPI
 @testable import PostriderRelay
 
 /// Complete requests of a provider, about devices and about channels: header fields and body, up to the result of the

@@ -1,6 +1,7 @@
 import Foundation
 import PostriderCrypto
 import PostriderNotifications
+import PostriderProviderAPI
 import PostriderRelay
 import PostriderTLS
 import Testing

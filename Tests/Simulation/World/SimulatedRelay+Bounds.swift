@@ -2,6 +2,8 @@ import PostriderEndpoints
 import PostriderHTTP2
 import PostriderNotifications
 
+@testable import PostriderChannels
+@testable import PostriderDeviceQueue
 @testable import PostriderRelay
 
 /// The conditions for a shard at the end of each of its turns.

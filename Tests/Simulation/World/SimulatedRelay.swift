@@ -3,6 +3,8 @@ import PostriderNotifications
 import PostriderStorage
 import PostriderTransport
 
+@testable import PostriderDeviceQueue
+@testable import PostriderProviderAPI
 @testable import PostriderRelay
 
 /// Everything that outlives a process of the relay.

@@ -1,3 +1,4 @@
+import PostriderChannels
 import PostriderCourier
 import PostriderNotifications
 

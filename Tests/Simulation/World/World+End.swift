@@ -3,6 +3,7 @@ import PostriderEndpoints
 import PostriderNotifications
 import PostriderStorage
 
+@testable import PostriderDeviceQueue
 @testable import PostriderRelay
 
 /// The end of a run: pushes and faults stop, everybody connects and receives what is left, and then every push must

@@ -3,6 +3,7 @@ import PostriderNotifications
 import PostriderStorage
 import PostriderTransport
 
+@testable import PostriderProviderAPI
 @testable import PostriderRelay
 
 /// A relay with its disk, its providers and its devices, in simulated time: a seed decides what happens next.

@@ -1,5 +1,6 @@
 import PostriderCallbacks
 import PostriderNotifications
+import RelayFixtures
 import Testing
 
 @testable import PostriderRelay

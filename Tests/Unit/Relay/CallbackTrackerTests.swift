@@ -1,6 +1,7 @@
 import Foundation
 import PostriderCallbacks
 import PostriderNotifications
+import RelayFixtures
 import Synchronization
 import Testing
 

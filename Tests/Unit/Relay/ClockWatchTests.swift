@@ -4,6 +4,7 @@ import PostriderNotifications
 import PostriderTransport
 import Testing
 
+@testable import PostriderDeviceQueue
 @testable import PostriderRelay
 
 @Suite("A relay whose clock is set")

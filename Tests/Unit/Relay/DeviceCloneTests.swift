@@ -1,5 +1,6 @@
 import PostriderCourier
 import PostriderNotifications
+import RelayFixtures
 import Synchronization
 import Testing
 

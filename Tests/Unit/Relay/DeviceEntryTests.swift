@@ -1,6 +1,8 @@
 import PostriderNotifications
+import RelayFixtures
 import Testing
 
+@testable import PostriderDeviceQueue
 @testable import PostriderRelay
 
 @Suite("A device's place at its home")

@@ -1,11 +1,15 @@
+import PostriderChannels
 import PostriderCourier
 import PostriderCrypto
 import PostriderEndpoints
 import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
+import RelayFixtures
 import Testing
 
+@testable import PostriderDeviceQueue
+@testable import PostriderProviderAPI
 @testable import PostriderRelay
 
 /// One shard and devices that are connected to it, with a real session at each end of each connection. The test

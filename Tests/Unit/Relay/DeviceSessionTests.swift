@@ -1,8 +1,11 @@
+import PostriderChannels
 import PostriderCourier
+import PostriderDeviceQueue
 import PostriderEndpoints
 import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
+import RelayFixtures
 import Testing
 
 @testable import PostriderRelay

@@ -1,7 +1,9 @@
 import PostriderNotifications
 import PostriderSeededRandom
+import RelayFixtures
 import Testing
 
+@testable import PostriderDeviceQueue
 @testable import PostriderRelay
 
 @Suite("Tables of a shard")

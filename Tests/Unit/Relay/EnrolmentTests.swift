@@ -3,6 +3,7 @@ import PostriderEndpoints
 import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
+import RelayFixtures
 import Testing
 
 @testable import PostriderRelay

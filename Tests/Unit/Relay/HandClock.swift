@@ -1,5 +1,6 @@
 import PostriderNotifications
 import PostriderTransport
+import RelayFixtures
 
 @testable import PostriderRelay
 

@@ -1,5 +1,6 @@
 import PostriderNotifications
 import PostriderSeededRandom
+import RelayFixtures
 import Testing
 
 @testable import PostriderRelay

@@ -1,4 +1,5 @@
 import PostriderNotifications
+import RelayFixtures
 import Testing
 
 @testable import PostriderRelay
@@ -270,5 +271,15 @@ struct LedgerTests {
         ledger.receive([stored(3), settle(1), load(1), .apply([], shard: 0, ticket: 1)])
         #expect(store.rows == [1, 2] && store.batches.count == 2)
         #expect(post.lines == ["0 stored [1]", "0 stored [2]"])
+    }
+
+    @Test(
+        "has a provider retry when the store is full, and says that the relay is at fault when it is broken")
+    func storeFailures() {
+        let table: [(StoreError.Kind, Rejection)] = [
+            (.full, .serviceUnavailable), (.busy, .serviceUnavailable), (.inputOutput, .serviceUnavailable),
+            (.conflict, .internalServerError), (.unusable, .internalServerError),
+        ]
+        for (kind, rejection) in table { #expect(StoreError(kind, "").rejection == rejection) }
     }
 }

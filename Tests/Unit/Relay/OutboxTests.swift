@@ -1,4 +1,5 @@
 import PostriderNotifications
+import RelayFixtures
 import Testing
 
 @testable import PostriderRelay

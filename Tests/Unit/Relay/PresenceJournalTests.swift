@@ -2,6 +2,7 @@ import PostriderCourier
 import PostriderEndpoints
 import PostriderNotifications
 import PostriderTransport
+import RelayFixtures
 import Testing
 
 @testable import PostriderRelay

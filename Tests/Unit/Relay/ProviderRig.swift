@@ -1,9 +1,13 @@
+import PostriderChannels
 import PostriderEndpoints
 import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
+import RelayFixtures
 import Testing
 
+@testable import PostriderDeviceQueue
+@testable import PostriderProviderAPI
 @testable import PostriderRelay
 
 /// One shard with one provider connection: a real session at each end, or raw frames at the provider's end. The test

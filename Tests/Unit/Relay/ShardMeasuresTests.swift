@@ -2,8 +2,10 @@ import PostriderCourier
 import PostriderMetrics
 import PostriderNotifications
 import PostriderTransport
+import RelayFixtures
 import Testing
 
+@testable import PostriderDeviceQueue
 @testable import PostriderRelay
 
 @Suite("What a relay counts for metrics")

@@ -1,7 +1,9 @@
 import PostriderCourier
 import PostriderNotifications
+import RelayFixtures
 import Testing
 
+@testable import PostriderChannels
 @testable import PostriderRelay
 
 /// One day a message between shards may go to another process, therefore everything in it must be a plain value.

@@ -2,6 +2,7 @@ import PostriderCrypto
 import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
+import RelayFixtures
 import Testing
 
 @testable import PostriderRelay

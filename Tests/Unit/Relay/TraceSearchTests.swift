@@ -1,5 +1,6 @@
 import PostriderNotifications
 import PostriderStorage
+import RelayFixtures
 import Testing
 
 @testable import PostriderRelay

@@ -2,6 +2,7 @@ import Foundation
 import PostriderCourier
 import PostriderNotifications
 import PostriderStorage
+import RelayFixtures
 import Testing
 
 @testable import PostriderRelay

@@ -6,6 +6,7 @@ import PostriderNotifications
 import PostriderStorage
 import Testing
 
+@testable import PostriderProviderAPI
 @testable import PostriderRelay
 @testable import PostriderTransport
 

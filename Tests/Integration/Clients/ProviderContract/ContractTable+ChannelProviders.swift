@@ -12,7 +12,7 @@ extension ContractTable {
             ContractEvent(
                 "channel-certificate", "A certificate is for the apps that are its topics.",
                 "a request about another app", "403 `TopicMismatch`", reason: "TopicMismatch",
-                shownBy: "Unit/Relay/CertificateScopeTests.swift", "covers the channels of its topics"),
+                shownBy: "Unit/ProviderAPI/CertificateScopeTests.swift", "covers the channels of its topics"),
             ContractEvent(
                 "channel-shutdown", "The relay is stopping.", "a request while it drains", "503 `Shutdown`",
                 reason: "Shutdown", shownBy: "Unit/Relay/ProviderSessionTests.swift",

@@ -96,16 +96,17 @@ extension ContractTable {
             ContractEvent(
                 "certificate-authorization", "With a certificate, `authorization` is ignored.",
                 "a push with any token",
-                "as without", shownBy: "Unit/Relay/CertificateScopeTests.swift", "makes authorization void"),
+                "as without", shownBy: "Unit/ProviderAPI/CertificateScopeTests.swift",
+                "makes authorization void"),
             ContractEvent(
                 "certificate-default-topic",
                 "With a certificate of one topic, `apns-topic` is optional.",
-                "a push without topic", "200", shownBy: "Unit/Relay/CertificateScopeTests.swift",
+                "a push without topic", "200", shownBy: "Unit/ProviderAPI/CertificateScopeTests.swift",
                 "has a default topic, its UID"),
             ContractEvent(
                 "certificate-location", "A location push needs a token.",
                 "a push for `.location-query`",
-                "400 `TopicDisallowed`", shownBy: "Unit/Relay/CertificateScopeTests.swift",
+                "400 `TopicDisallowed`", shownBy: "Unit/ProviderAPI/CertificateScopeTests.swift",
                 "and never location"),
         ])
 }

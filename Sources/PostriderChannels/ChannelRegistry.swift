@@ -1,0 +1,197 @@
+import PostriderCourier
+package import PostriderNotifications
+
+/// The channels of the apps whose home is one shard. This is the only writer of the set of channels, of their stored
+/// broadcasts and of the order of broadcasts.
+///
+/// Pure: requests come in as method calls with the time; what is to be done goes out as effects, in order. A change
+/// takes effect, and is announced, once the ledger has made it durable.
+package struct ChannelRegistry {
+    /// What the home has to do for the registry.
+    package enum Effect {
+        /// Answer the provider.
+        case answer(ReplyAddress, ChannelAnswer)
+        /// Have the ledger make the change durable, then call ``ChannelRegistry/applied(_:failure:_:)``.
+        case apply(RegistryChange, Step)
+        /// Send the broadcast to every shard.
+        case publish(Broadcast, Environment, ProviderProof)
+        /// Tell every shard that the channel is gone.
+        case announceEnd(ChannelIdentity)
+    }
+
+    /// A change that waits for the ledger.
+    package enum Step: Sendable {
+        case creation(ChannelRecord, ReplyAddress)
+        /// The address is nil if nobody waits for an answer.
+        case removal(ChannelIdentity, ReplyAddress?)
+        case broadcast(Broadcast, Environment, ProviderProof, ReplyAddress)
+        case expiry
+    }
+
+    private struct Channel {
+        let record: ChannelRecord
+        var stored: Broadcast?
+        /// How many broadcasts wait for the ledger.
+        var storing = 0
+    }
+
+    private var channels: [ChannelIdentity: Channel] = [:]
+    /// The channels of each app.
+    private var rosters: [ChannelOwner: AppChannels] = [:]
+
+    /// No channels.
+    package init() {}
+
+    /// The number of channels.
+    package var count: Int { channels.count }
+
+    // MARK: Start-up
+
+    /// Adds a channel that was read from the disk.
+    package mutating func restore(_ record: ChannelRecord) {
+        channels[record.identity] = Channel(record: record)
+        rosters[record.owner, default: AppChannels()].count += 1
+        rosters[record.owner]?.add(record)
+    }
+
+    /// Adds a stored broadcast that was read from the disk, after all channels were.
+    package mutating func restore(_ broadcast: Broadcast) { channels[broadcast.channel]?.stored = broadcast }
+
+    // MARK: Requests
+
+    /// Carries out a provider's request. `draw` makes a new channel identity.
+    package mutating func work(
+        off order: ChannelOrder, of owner: ChannelOwner, for receipt: ReplyAddress, now: Moment,
+        draw: () -> ChannelIdentity, _ effects: inout [Effect]
+    ) {
+        switch order {
+        case .create(let storage):
+            create(storage, owner, receipt, now, draw(), &effects)
+        case .list:
+            effects.append(.answer(receipt, .list(rosters[owner]?.list() ?? [])))
+        case .read(let identity):
+            let channel = channel(identity, of: owner)
+            let answer = channel.map { ChannelAnswer.settings($0.record.storage) }
+            effects.append(.answer(receipt, answer ?? .rejected(.channelNotRegistered)))
+        case .remove(let identity):
+            guard channel(identity, of: owner) != nil else {
+                effects.append(.answer(receipt, .rejected(.channelNotRegistered)))
+                return
+            }
+            effects.append(.apply(.removeChannel(identity), .removal(identity, receipt)))
+        case .broadcast(let broadcast, let isNowOrNever, let proof):
+            send(broadcast, isNowOrNever: isNowOrNever, by: proof, owner, receipt, &effects)
+        }
+    }
+
+    private mutating func create(
+        _ storage: ChannelStorage, _ owner: ChannelOwner, _ receipt: ReplyAddress, _ now: Moment,
+        _ identity: ChannelIdentity, _ effects: inout [Effect]
+    ) {
+        guard rosters[owner]?.count ?? 0 < Limits.channelsPerApp else {
+            effects.append(.answer(receipt, .rejected(.cannotCreateChannel)))
+            return
+        }
+        rosters[owner, default: AppChannels()].count += 1
+        let record = ChannelRecord(identity: identity, owner: owner, storage: storage, createdAt: now)
+        effects.append(.apply(.putChannel(record), .creation(record, receipt)))
+    }
+
+    private mutating func send(
+        _ broadcast: Broadcast, isNowOrNever: Bool, by proof: ProviderProof, _ owner: ChannelOwner,
+        _ receipt: ReplyAddress, _ effects: inout [Effect]
+    ) {
+        guard let channel = channel(broadcast.channel, of: owner) else {
+            effects.append(.answer(receipt, .rejected(.channelNotRegistered)))
+            return
+        }
+        switch channel.record.storage {
+        case .nothing where !isNowOrNever:
+            effects.append(.answer(receipt, .rejected(.badExpirationDate)))
+        case .nothing:
+            effects += [.publish(broadcast, owner.environment, proof), .answer(receipt, .accepted)]
+        case .mostRecent:
+            channels[broadcast.channel]?.storing += 1
+            // A broadcast that is not to be stored still removes the stored one: nothing old may follow something new.
+            let change: RegistryChange =
+                broadcast.expiration == .nowOrNever
+                ? .removeBroadcast(of: broadcast.channel) : .putBroadcast(broadcast)
+            effects.append(.apply(change, .broadcast(broadcast, owner.environment, proof, receipt)))
+        }
+    }
+
+    // MARK: Answers of the ledger
+
+    /// The ledger has made a change durable, or has failed to. Answers come in the order of the changes.
+    ///
+    /// - Parameter failure: the answer to the provider if it has failed.
+    package mutating func applied(_ step: Step, failure: Rejection?, _ effects: inout [Effect]) {
+        switch step {
+        case .creation(let record, let receipt):
+            if let failure {
+                discount(record.owner)
+                effects.append(.answer(receipt, .rejected(failure)))
+            } else {
+                channels[record.identity] = Channel(record: record)
+                rosters[record.owner]?.add(record)
+                effects.append(.answer(receipt, .created(record.identity)))
+            }
+        case .removal(let identity, let receipt):
+            if failure == nil, let channel = channels.removeValue(forKey: identity) {
+                rosters[channel.record.owner]?.remove(channel.record)
+                discount(channel.record.owner)
+                effects.append(.announceEnd(identity))
+            }
+            guard let receipt else { return }
+            effects.append(.answer(receipt, failure.map { .rejected($0) } ?? .removed))
+        case .broadcast(let broadcast, let environment, let proof, let receipt):
+            channels[broadcast.channel]?.storing -= 1
+            if let failure {
+                effects.append(.answer(receipt, .rejected(failure)))
+                return
+            }
+            channels[broadcast.channel]?.stored = broadcast.expiration == .nowOrNever ? nil : broadcast
+            effects += [.publish(broadcast, environment, proof), .answer(receipt, .accepted)]
+        case .expiry:
+            break
+        }
+    }
+
+    // MARK: Subscriptions
+
+    /// Whether the channel exists that a device wants to subscribe to, and the stored broadcast to send to it.
+    package func find(_ request: SubscriptionRequest, now: Moment) -> (isKnown: Bool, stored: Broadcast?) {
+        guard let channel = channel(request.channel, of: request.owner) else { return (false, nil) }
+        guard let stored = channel.stored, !request.wish.hasMadeSafe(stored), !stored.hasExpired(at: now)
+        else { return (true, nil) }
+        return (true, stored)
+    }
+
+    // MARK: Time and the operator
+
+    /// Removes stored broadcasts that have expired.
+    package mutating func sweep(now: Moment, _ effects: inout [Effect]) {
+        let due = channels.values.filter { $0.storing == 0 && $0.stored?.hasExpired(at: now) ?? false }
+            .map(\.record.identity).sorted()
+        for identity in due {
+            channels[identity]?.stored = nil
+            effects.append(.apply(.removeBroadcast(of: identity), .expiry))
+        }
+    }
+
+    /// Removes the channels of apps that may not have any.
+    package func removeChannels(where isForbidden: (ChannelOwner) -> Bool, _ effects: inout [Effect]) {
+        guard rosters.keys.contains(where: isForbidden) else { return }
+        let due = channels.values.filter { isForbidden($0.record.owner) }.map(\.record.identity).sorted()
+        for identity in due { effects.append(.apply(.removeChannel(identity), .removal(identity, nil))) }
+    }
+
+    private func channel(_ identity: ChannelIdentity, of owner: ChannelOwner) -> Channel? {
+        channels[identity].flatMap { $0.record.owner == owner ? $0 : nil }
+    }
+
+    private mutating func discount(_ owner: ChannelOwner) {
+        rosters[owner]?.count -= 1
+        if rosters[owner]?.count == 0 { rosters[owner] = nil }
+    }
+}

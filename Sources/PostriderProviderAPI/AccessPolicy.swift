@@ -1,0 +1,94 @@
+import PostriderCrypto
+package import PostriderNotifications
+
+/// A provider's key, ready for verification. It does not change.
+package final class ProviderKey: Sendable {
+    let record: ProviderKeyRecord
+    let publicKey: ES256.PublicKey
+    /// The topics of a topic-specific key; nil for every topic of its team.
+    let topics: Set<Topic>?
+    /// The one other key whose tokens may be used on the same connection.
+    let related: String?
+
+    /// The `kid` of its tokens.
+    var identifier: String { record.identifier }
+    /// The `iss` of its tokens.
+    var team: String { record.team }
+    /// The environment of the key; nil for both.
+    var environment: Environment? { record.environment }
+    /// Whether it is for certain topics only.
+    var isTopicSpecific: Bool { topics != nil }
+    /// Whether it was revoked: its tokens are recognised and refused.
+    var isRevoked: Bool { record.revokedAt != nil }
+
+    /// A key from its record. `related` is its related key, which either of the two records may name.
+    init(_ record: ProviderKeyRecord, related: String?) throws(CryptoError) {
+        self.record = record
+        publicKey = try ES256.PublicKey(pem: record.publicKey)
+        topics = record.topics.map(Set.init)
+        self.related = related
+    }
+}
+
+/// Which providers may push to which topics, and which devices may enrol. It is an immutable snapshot of the registry
+/// that every shard has; a change by the operator replaces it as a whole.
+package final class AccessPolicy: Sendable {
+    /// Grows with every change: whatever was derived from an older policy has to be derived again.
+    package let generation: UInt64
+    /// Keys by their identifier.
+    let providerKeys: [String: ProviderKey]
+    /// The team of each topic.
+    let topics: [Topic: String]
+    /// The topics that may have channels.
+    package let broadcastTopics: Set<Topic>
+    /// The enrolment keys.
+    let enrolmentKeys: [EnrolmentKeyRecord]
+
+    /// A policy of these records. A key that cannot be parsed is left out and logged. It was checked when it was added,
+    /// so that happens only after the database was edited by hand.
+    package init(
+        generation: UInt64,
+        providerKeys: [ProviderKeyRecord],
+        topics: [TopicRecord],
+        enrolmentKeys: [EnrolmentKeyRecord],
+        log: Log
+    ) {
+        self.generation = generation
+        // A relation holds both ways, whichever of the two keys names it.
+        var relations: [String: String] = [:]
+        for record in providerKeys {
+            guard let related = record.relatedKey else { continue }
+            relations[record.identifier] = related
+            relations[related] = record.identifier
+        }
+        var keys: [String: ProviderKey] = [:]
+        for record in providerKeys {
+            do throws(CryptoError) {
+                keys[record.identifier] = try ProviderKey(record, related: relations[record.identifier])
+            } catch {
+                log.error("provider key \(record.identifier) is not used: \(error)")
+            }
+        }
+        self.providerKeys = keys
+        self.topics = Dictionary(
+            topics.map { ($0.topic, $0.team) }, uniquingKeysWith: { _, newest in newest })
+        self.broadcastTopics = Set(topics.filter(\.takesBroadcasts).map(\.topic))
+        self.enrolmentKeys = enrolmentKeys
+    }
+
+    /// The team whose providers may push to a topic. A topic with the suffix of a push type belongs to the team of its
+    /// app, without having been added itself.
+    package func team(of topic: Topic) -> String? {
+        topics[topic] ?? topics[topic.bundle]
+    }
+
+    /// The tags of devices that enrol with `key`; nil: no device may. Every digest is compared, each in constant time.
+    package func enrolmentTags(of key: [UInt8]) -> [DeviceTag]? {
+        let digest = SHA256.digest(key.span).bytes
+        var tags: [DeviceTag]?
+        for known in enrolmentKeys where constantTimeEquals(known.digest.span, digest.span) {
+            tags = known.tags
+        }
+        return tags
+    }
+}
