@@ -32,7 +32,7 @@ package struct SubscriptionRequest: Sendable {
     package let channel: ChannelIdentity
     package let owner: ChannelOwner
     /// What the device asked for.
-    let wish: Subscribe
+    package let wish: Subscribe
     /// The device's home, and its connection there. `ticket` tells this request from an earlier one.
     package let shard: Int
     package let connection: UInt64

@@ -20,6 +20,7 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "connections", longestInput: 16_384, run: Connections.run),
         FuzzTarget(name: "records", longestInput: 4096, run: RecordBytes.run),
         FuzzTarget(name: "lean-links", longestInput: 1024, run: LeanLinks.run),
+        FuzzTarget(name: "shard-messages", longestInput: 16_384, run: ShardMessages.run),
         FuzzTarget(name: "proxies", longestInput: 20_000, run: ProxyAnswers.run),
     ]
 }

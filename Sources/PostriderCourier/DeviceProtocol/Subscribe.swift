@@ -118,7 +118,7 @@ enum ChannelMessage {
 
 extension ProtobufReader.Field {
     /// The content of the field as a channel.
-    func channel(in message: Span<UInt8>) throws(CourierError) -> ChannelIdentity {
+    package func channel(in message: Span<UInt8>) throws(CourierError) -> ChannelIdentity {
         guard let channel = ChannelIdentity(bytes: try bytes(in: message)) else {
             throw .wrongLength(field: number, expected: ChannelIdentity.byteCount)
         }

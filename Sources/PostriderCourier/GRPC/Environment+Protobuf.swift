@@ -1,9 +1,9 @@
-import PostriderNotifications
+package import PostriderNotifications
 
 /// The encoding of an environment: the enum `Environment` of `courier.proto`. A missing field means production.
 extension Environment {
     /// The number of the environment.
-    var protobufValue: UInt64 {
+    package var protobufValue: UInt64 {
         switch self {
         case .production: 0
         case .development: 1
@@ -14,7 +14,7 @@ extension Environment {
 extension ProtobufReader.Field {
     /// The content of the field as an environment. An unknown value, which a later version may send, is an error,
     /// because no known environment can stand for it.
-    func environment() throws(CourierError) -> Environment {
+    package func environment() throws(CourierError) -> Environment {
         switch try uint64() {
         case 0: return .production
         case 1: return .development

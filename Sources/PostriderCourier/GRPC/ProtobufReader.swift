@@ -5,10 +5,10 @@ import PostriderNotifications
 ///
 /// A tag is `field number << 3 | wire type`; a varint has seven bits in each byte, least significant first
 /// (protobuf.dev, "Encoding").
-struct ProtobufReader {
+package struct ProtobufReader {
     /// One field: its number and its value.
-    struct Field {
-        let number: UInt32
+    package struct Field {
+        package let number: UInt32
         let value: Value
     }
 
@@ -23,8 +23,11 @@ struct ProtobufReader {
 
     private var position = 0
 
+    /// A reader at the beginning of a message.
+    package init() {}
+
     /// The next field; nil at the end.
-    mutating func next(in bytes: Span<UInt8>) throws(CourierError) -> Field? {
+    package mutating func next(in bytes: Span<UInt8>) throws(CourierError) -> Field? {
         guard position < bytes.count else { return nil }
         let tag = try varint(in: bytes)
         guard let number = UInt32(exactly: tag >> 3), (1..<1 << 29).contains(number) else {
@@ -95,7 +98,7 @@ extension ProtobufReader.Field {
     }
 
     /// The content as an unsigned integer of 64 bits.
-    func uint64() throws(CourierError) -> UInt64 {
+    package func uint64() throws(CourierError) -> UInt64 {
         guard case .varint(let value) = value else { throw .wrongWireType(field: number) }
         return value
     }
@@ -104,7 +107,7 @@ extension ProtobufReader.Field {
     func uint32() throws(CourierError) -> UInt32 { UInt32(truncatingIfNeeded: try uint64()) }
 
     /// The content as a signed integer of 64 bits (`int64`, two's complement).
-    func int64() throws(CourierError) -> Int64 { Int64(bitPattern: try uint64()) }
+    package func int64() throws(CourierError) -> Int64 { Int64(bitPattern: try uint64()) }
 
     /// The content as a `double`.
     func double() throws(CourierError) -> Double {
@@ -113,13 +116,13 @@ extension ProtobufReader.Field {
     }
 
     /// The range of the content.
-    func range() throws(CourierError) -> Range<Int> {
+    package func range() throws(CourierError) -> Range<Int> {
         guard case .delimited(let range) = value else { throw .wrongWireType(field: number) }
         return range
     }
 
     /// The content as bytes.
-    func bytes(in message: Span<UInt8>) throws(CourierError) -> [UInt8] {
+    package func bytes(in message: Span<UInt8>) throws(CourierError) -> [UInt8] {
         let content = message.extracting(try range())
         return [UInt8](capacity: content.count) { output in
             for index in content.indices { output.append(content[index]) }
@@ -127,7 +130,7 @@ extension ProtobufReader.Field {
     }
 
     /// The content as text of at most `limit` bytes.
-    func text(in message: Span<UInt8>, limit: Int = .max) throws(CourierError) -> String {
+    package func text(in message: Span<UInt8>, limit: Int = .max) throws(CourierError) -> String {
         let content = message.extracting(try range())
         guard content.count <= limit else { throw .textTooLong(field: number, limit: limit) }
         do {

@@ -1,7 +1,7 @@
 /// The encoding of proto3: a field with its default value is left out.
 extension [UInt8] {
     /// Appends a varint.
-    mutating func appendVarint(_ value: UInt64) {
+    package mutating func appendVarint(_ value: UInt64) {
         var rest = value
         while rest >= 0x80 {
             append(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -11,14 +11,14 @@ extension [UInt8] {
     }
 
     /// Appends an integer field.
-    mutating func appendField(_ number: UInt64, _ value: UInt64) {
+    package mutating func appendField(_ number: UInt64, _ value: UInt64) {
         guard value != 0 else { return }
         appendVarint(number << 3)
         appendVarint(value)
     }
 
     /// Appends a bytes field.
-    mutating func appendField(_ number: UInt64, _ bytes: [UInt8]) {
+    package mutating func appendField(_ number: UInt64, _ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
         appendVarint(number << 3 | 2)
         appendVarint(UInt64(bytes.count))
@@ -26,7 +26,7 @@ extension [UInt8] {
     }
 
     /// Appends a string field.
-    mutating func appendField(_ number: UInt64, _ text: String) {
+    package mutating func appendField(_ number: UInt64, _ text: String) {
         let utf8 = text.utf8
         guard !utf8.isEmpty else { return }
         appendVarint(number << 3 | 2)
@@ -35,14 +35,14 @@ extension [UInt8] {
     }
 
     /// Appends an integer field with explicit presence: 0 is written, nil is not.
-    mutating func appendPresentField(_ number: UInt64, _ value: Int64?) {
+    package mutating func appendPresentField(_ number: UInt64, _ value: Int64?) {
         guard let value else { return }
         appendVarint(number << 3)
         appendVarint(UInt64(bitPattern: value))
     }
 
     /// Appends a `double` field.
-    mutating func appendDouble(_ number: UInt64, _ value: Double) {
+    package mutating func appendDouble(_ number: UInt64, _ value: Double) {
         guard value != 0 else { return }
         appendVarint(number << 3 | 1)
         for shift in stride(from: UInt64(0), to: 64, by: 8) {
@@ -52,7 +52,7 @@ extension [UInt8] {
 
     /// Appends an element of a repeated string field, or a string field with explicit presence. An empty string is
     /// written, too.
-    mutating func appendElement(_ number: UInt64, _ text: String) {
+    package mutating func appendElement(_ number: UInt64, _ text: String) {
         appendVarint(number << 3 | 2)
         appendVarint(UInt64(text.utf8.count))
         append(contentsOf: text.utf8)
@@ -60,7 +60,7 @@ extension [UInt8] {
 
     /// Appends a message field. An empty message is written, too, because a message has presence. The length is
     /// inserted before the content once it is known, which moves the content by the size of the length.
-    mutating func appendField(_ number: UInt64, message encode: (inout [UInt8]) -> Void) {
+    package mutating func appendField(_ number: UInt64, message encode: (inout [UInt8]) -> Void) {
         appendVarint(number << 3 | 2)
         let start = count
         encode(&self)
@@ -70,7 +70,7 @@ extension [UInt8] {
     }
 
     /// Appends a `repeated uint64` field, packed.
-    mutating func appendField(_ number: UInt64, packed values: [UInt64]) {
+    package mutating func appendField(_ number: UInt64, packed values: [UInt64]) {
         guard !values.isEmpty else { return }
         appendField(number) { output in
             for value in values { output.appendVarint(value) }

@@ -1,0 +1,124 @@
+import PostriderChannels
+import PostriderCourier
+import PostriderNotifications
+
+/// The encoding of the messages that shards of different processes exchange: proto3, as
+/// docs/internals/shard-messages.proto specifies.
+///
+/// Decoders ignore unknown fields, so that two versions that follow each other understand each other. They refuse a
+/// message of an unknown kind and unknown values of enumerations, because nothing known can stand for them.
+extension ShardMessage {
+    /// Encodes the message. Returns nil for messages that stay within a process: those of the ledger and of the trace,
+    /// of the registry and of the relay's end, the operator's questions, and those about connections.
+    ///
+    /// - Throws: `CourierError.messageTooLarge` above ``Limits/shardMessageBytes``.
+    func encoded() throws(CourierError) -> [UInt8]? {
+        var output: [UInt8] = []
+        switch self {
+        case .push(.deliver(let notification, let address)):
+            output.appendField(Kind.deliver.number) { output in
+                output.appendField(1, message: address.encode)
+                output.appendField(2, message: notification.encode)
+            }
+        case .push(.answer(let address, let result)):
+            output.appendField(Kind.pushAnswer.number) { output in
+                output.appendField(1, message: address.encode)
+                result.encode(into: &output)
+            }
+        case .channel(let message): message.encode(into: &output)
+        case .push(.stored), .push(.loaded), .device, .registry, .control, .lifecycle: return nil
+        }
+        guard output.count <= Limits.shardMessageBytes else {
+            throw .messageTooLarge(bytes: output.count, limit: Limits.shardMessageBytes)
+        }
+        return output
+    }
+
+    /// Decodes a message.
+    init(decoding bytes: Span<UInt8>) throws(CourierError) {
+        guard bytes.count <= Limits.shardMessageBytes else {
+            throw .messageTooLarge(bytes: bytes.count, limit: Limits.shardMessageBytes)
+        }
+        var reader = ProtobufReader()
+        var message: ShardMessage?
+        while let field = try reader.next(in: bytes) {
+            guard let kind = Kind(rawValue: field.number) else { continue }
+            message = try ShardMessage(kind, bytes.extracting(try field.range()))
+        }
+        guard let message else {
+            throw .missingChoice(of: "ShardMessage", fields: "the messages that this version knows")
+        }
+        self = message
+    }
+
+    /// The kinds of messages, by the numbers of their fields.
+    enum Kind: UInt32 {
+        case deliver = 1
+        case pushAnswer = 2
+        case order = 3
+        case channelAnswer = 4
+        case subscribe = 5
+        case subscribed = 6
+        case broadcast = 7
+        case removed = 8
+
+        /// The number of the field.
+        var number: UInt64 { UInt64(rawValue) }
+    }
+
+    private init(_ kind: Kind, _ bytes: Span<UInt8>) throws(CourierError) {
+        switch kind {
+        case .deliver: self = .push(try PushMessage(delivery: bytes))
+        case .pushAnswer: self = .push(try PushMessage(answer: bytes))
+        case .order: self = .channel(try ChannelMessage(order: bytes))
+        case .channelAnswer: self = .channel(try ChannelMessage(answer: bytes))
+        case .subscribe: self = .channel(.subscribe(try SubscriptionRequest(decoding: bytes)))
+        case .subscribed: self = .channel(try ChannelMessage(subscribed: bytes))
+        case .broadcast: self = .channel(try ChannelMessage(broadcast: bytes))
+        case .removed: self = .channel(try ChannelMessage(removed: bytes))
+        }
+    }
+}
+
+extension PushMessage {
+    fileprivate init(delivery bytes: Span<UInt8>) throws(CourierError) {
+        var reader = ProtobufReader()
+        var (address, notification) = (ReplyAddress?.none, Notification?.none)
+        while let field = try reader.next(in: bytes) {
+            switch field.number {
+            case 1: address = try ReplyAddress(decoding: bytes.extracting(try field.range()))
+            case 2: notification = try Notification(decoding: bytes.extracting(try field.range()))
+            default: break
+            }
+        }
+        guard let address, let notification else {
+            throw .missingChoice(of: "Deliver", fields: "address and notification, both")
+        }
+        self = .deliver(notification, address)
+    }
+
+    fileprivate init(answer bytes: Span<UInt8>) throws(CourierError) {
+        var reader = ProtobufReader()
+        var (address, rejection) = (ReplyAddress?.none, Rejection?.none)
+        var since: Moment?
+        while let field = try reader.next(in: bytes) {
+            switch field.number {
+            case 1: address = try ReplyAddress(decoding: bytes.extracting(try field.range()))
+            case 2: rejection = try field.rejection(in: bytes)
+            case 3: since = Moment(milliseconds: try field.int64())
+            default: break
+            }
+        }
+        guard let address else { throw .missingChoice(of: "PushAnswer", fields: "address") }
+        self = .answer(address, rejection.map { .rejected($0, since: since) } ?? .accepted)
+    }
+}
+
+extension PushResult {
+    /// Appends fields 2 and 3 of a push answer.
+    fileprivate func encode(into output: inout [UInt8]) {
+        guard case .rejected(let rejection, let since) = self else { return }
+        output.appendField(2, rejection.rawValue)
+        output.appendPresentField(3, since?.milliseconds)
+    }
+}
