@@ -87,7 +87,7 @@ cat >/usr/local/bin/wake <<'TEXT'
 echo "woken by $POSTRIDER_APNS_ID with $(cat)"
 TEXT
 chmod 755 /usr/local/bin/wake
-printf 'topic: com.example.wake\nrun: /usr/local/bin/wake\n' >/etc/postrider/apps.d/wake.yaml
+printf 'topic: com.example.wake\nrun: [/usr/local/bin/wake]\n' >/etc/postrider/apps.d/wake.yaml
 postrider topics add com.example.wake --team-id DEF123GHIJ
 systemctl reload postrider-agent
 finds "The agent reads a manifest with 'run'." logged postrider-agent "reloaded: 2 apps are declared"
@@ -119,7 +119,7 @@ finds "A push arrives after that." has_come Three
 
 systemctl reload postrider postrider-agent
 finds "The relay reads its certificate again." logged postrider "reloaded: new connections see the certificate"
-finds "The agent reads its manifests again." logged postrider-agent "reloaded: 1 app is declared"
+finds "The agent reads its manifests again." logged postrider-agent "reloaded: 2 apps are declared\$"
 
 install -d -m 700 -o postrider /var/lib/postrider/backups
 postrider backup /var/lib/postrider/backups/one
