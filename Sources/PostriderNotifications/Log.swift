@@ -25,16 +25,20 @@ public struct Log: Sendable {
         public let source: String?
         /// How many events the line reports.
         public let count: Int
+        /// What the line is about, for programs that read the log.
+        public let fields: Fields
 
         /// Creates a line from its parts.
         public init(
-            _ level: Level, _ text: String, kind: String? = nil, from source: String? = nil, count: Int = 1
+            _ level: Level, _ text: String, kind: String? = nil, from source: String? = nil, count: Int = 1,
+            fields: Fields = Fields()
         ) {
             self.level = level
             self.text = text
             self.kind = kind
             self.source = source
             self.count = count
+            self.fields = fields
         }
     }
 
@@ -60,32 +64,48 @@ public struct Log: Sendable {
     ///     chooses.
     ///   - source: the address, the network or the user that caused the line, to count how many there are.
     ///   - count: how many events the line reports, such as dropped notifications.
+    ///   - fields: the connection, device, app or push that the line is about. The text names it, too.
     public func write(
-        _ level: Level, _ text: String, kind: String? = nil, from source: String? = nil, count: Int = 1
+        _ level: Level, _ text: String, kind: String? = nil, from source: String? = nil, count: Int = 1,
+        fields: Fields = Fields()
     ) {
-        write(Line(level, text, kind: kind, from: source, count: count))
+        write(Line(level, text, kind: kind, from: source, count: count, fields: fields))
     }
 
     /// Logs a failure that an operator must look at.
-    public func error(_ text: @autoclosure () -> String, kind: String? = nil, from source: String? = nil) {
-        write(.error, text(), kind: kind, from: source)
+    public func error(
+        _ text: @autoclosure () -> String, kind: String? = nil, from source: String? = nil,
+        fields: Fields = Fields()
+    ) {
+        write(.error, text(), kind: kind, from: source, fields: fields)
     }
 
     /// Logs a problem that the process can work around.
-    public func warning(_ text: @autoclosure () -> String, kind: String? = nil, from source: String? = nil) {
-        write(.warning, text(), kind: kind, from: source)
+    public func warning(
+        _ text: @autoclosure () -> String, kind: String? = nil, from source: String? = nil,
+        fields: Fields = Fields()
+    ) {
+        write(.warning, text(), kind: kind, from: source, fields: fields)
     }
 
     /// Logs an event that an operator wants to see in normal operation.
-    public func notice(_ text: @autoclosure () -> String, kind: String? = nil, from source: String? = nil) {
-        write(.notice, text(), kind: kind, from: source)
+    public func notice(
+        _ text: @autoclosure () -> String, kind: String? = nil, from source: String? = nil,
+        fields: Fields = Fields()
+    ) {
+        write(.notice, text(), kind: kind, from: source, fields: fields)
     }
 
     /// Logs an ordinary event.
-    public func info(_ text: @autoclosure () -> String, kind: String? = nil, from source: String? = nil) {
-        write(.info, text(), kind: kind, from: source)
+    public func info(
+        _ text: @autoclosure () -> String, kind: String? = nil, from source: String? = nil,
+        fields: Fields = Fields()
+    ) {
+        write(.info, text(), kind: kind, from: source, fields: fields)
     }
 
     /// Logs a detail for finding faults.
-    public func debug(_ text: @autoclosure () -> String) { write(.debug, text()) }
+    public func debug(_ text: @autoclosure () -> String, fields: Fields = Fields()) {
+        write(.debug, text(), fields: fields)
+    }
 }

@@ -87,6 +87,8 @@ public struct RepeatFilter: Sendable {
             default: ", from more than \(Limits.logSources) sources"
             }
         let others = "\(repeats.count) more like this within \(Limits.logRepeatSeconds) seconds\(sources)"
-        return Log.Line(last.level, "\(last.text) (\(others))")
+        var fields = last.fields
+        fields.repeats = repeats.count
+        return Log.Line(last.level, "\(last.text) (\(others))", fields: fields)
     }
 }

@@ -6,7 +6,7 @@ extension EndToEnd {
     @Suite("A real file system that is full", .serialized)
     struct FullDiskTests {
         /// Returns why file systems of this kind cannot be mounted here; nil if they can.
-        private static func obstacle(_ kind: String) -> Comment? {
+        static func obstacle(_ kind: String) -> Comment? {
             let process = Process()
             let output = Pipe()
             process.executableURL = Place.python

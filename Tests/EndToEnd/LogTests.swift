@@ -31,6 +31,55 @@ extension EndToEnd {
             }
         }
 
+        /// The lines of a program's stderr, each of which must be an object of texts.
+        private func objects(_ program: Program) throws -> [[String: String]] {
+            try program.errors.map { try JSONDecoder().decode([String: String].self, from: Data($0.utf8)) }
+        }
+
+        @Test("is one JSON object per line, with fields, whatever strangers send")
+        func json() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay(options: ["--log-format", "json"])
+                let program = try stage.python("strangers.py", [relay.file])
+                #expect(try await program.exitCode() == 0, "\(program.transcript)")
+                try await relay.program.line { $0.contains("GOAWAY ENHANCE_YOUR_CALM: no?more") }
+                relay.program.send(SIGTERM)
+                #expect(try await relay.program.exitCode() == 0)
+                let objects = try objects(relay.program)
+                for reason in ["unknown_ca", "COMPRESSION_ERROR", "ENHANCE_YOUR_CALM"] {
+                    let told = objects.first { $0["reason"] == reason }
+                    #expect(told?["connection"]?.hasPrefix("127.0.0.1:") == true, "\(objects)")
+                    #expect(told?["level"] == "info" && told?["message"]?.contains(reason) == true)
+                }
+                #expect(objects.allSatisfy { $0["time"]?.hasSuffix("Z") == true })
+            }
+        }
+
+        private static let obstacle = FullDiskTests.obstacle("tmpfs")
+
+        @Test(
+            "goes to systemd's journal as entries with fields; without a journal, the service does not start",
+            .disabled(if: obstacle != nil, obstacle))
+        func journal() async throws {
+            try await onStage { stage in
+                let program = try stage.python(
+                    "journald.py",
+                    [
+                        stage.product("postrider").path, "dev", "--log-format", "journal", "--log-level",
+                        "info", "--directory", stage.path("dev"), "--provider-port", "0",
+                        "--development-port", "0", "--device-port", "0",
+                    ])
+                let refused = try await program.line(startingWith: "refused ")
+                #expect(
+                    refused.hasPrefix("1 postrider: log-format is journal, but systemd-journald does not"))
+                let text = try await program.line { $0.contains(#""MESSAGE": "ready: "#) }
+                let entry = try JSONDecoder().decode([String: String].self, from: Data(text.utf8))
+                #expect(entry["PRIORITY"] == "5" && entry["SYSLOG_IDENTIFIER"] == "postrider", "\(entry)")
+                #expect(try await program.line(startingWith: "ended ") == "0")
+                #expect(program.errors.isEmpty, "\(program.errors)")
+            }
+        }
+
         @Test("says what a load balancer should not send", .bug(id: "R13"))
         func proxies() async throws {
             try await onStage { stage in

@@ -4,8 +4,8 @@ import Foundation
 enum CodeRules {
     /// The only modules that use pointers: those that own a C library, and the folder that drives libFuzzer.
     static let owners: Set = [
-        "CallbackSender", "Crypto", "DBus", "Driver", "FileTrust", "HTTP1", "HTTP2", "Options", "Storage",
-        "System", "TLS",
+        "CallbackSender", "Crypto", "DBus", "Driver", "FileTrust", "HTTP1", "HTTP2", "Journal", "Options",
+        "Storage", "System", "TLS",
         "Transport",
         "YAML",
     ]

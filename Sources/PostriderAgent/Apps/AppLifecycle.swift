@@ -114,7 +114,7 @@ final class AppLifecycle {
                 keep(nil, of: topic)
                 continue
             }
-            log.notice("\(topic) still runs as process \(record.identifier)")
+            log.notice("\(topic) still runs as process \(record.identifier)", fields: .init(topic: topic))
             app.process = process
             app.supervisor = AppSupervisor(app.supervisor.manifest, isActive: record.isActive)
             app.timer?.arm(afterMilliseconds: Limits.attachMilliseconds)
@@ -199,9 +199,15 @@ final class AppLifecycle {
         case .kill: app.process?.kill()
         case .arm(let milliseconds): app.timer?.arm(afterMilliseconds: milliseconds)
         case .disarm: app.timer?.disarm()
-        case .note(let sentence): log.info("\(topic) \(sentence)", kind: "\(topic) \(sentence)")
-        case .report(let sentence): log.warning("\(topic) \(sentence)", kind: "\(topic) \(sentence)")
+        case .note(let sentence): say(.info, sentence, of: topic)
+        case .report(let sentence): say(.warning, sentence, of: topic)
         }
+    }
+
+    private func say(_ level: Log.Level, _ sentence: String, of topic: String) {
+        log.write(
+            level, "\(topic) \(sentence)", kind: "\(topic) \(sentence)",
+            fields: .init(topic: topic, reason: sentence))
     }
 
     private func start(_ topic: String, _ app: KeptApp) {
@@ -212,7 +218,8 @@ final class AppLifecycle {
             }
             app.process = process
             log.notice(
-                "started \(topic) as process \(process.identifier): \(reason.word)", kind: "started \(topic)")
+                "started \(topic) as process \(process.identifier): \(reason.word)", kind: "started \(topic)",
+                fields: .init(topic: topic, reason: reason.word))
             app.events.append(.started)
         } catch {
             app.events.append(.notStarted("does not run: \(error)"))

@@ -76,7 +76,7 @@ extension AppRouter {
         if keeper?.isProcess(stream.process, of: topic) == true {
             keeper?.handle(.stuck("\(business), and is ended"), topic)
         } else {
-            log.warning("\(topic) \(business), and is disconnected")
+            log.warning("\(topic) \(business), and is disconnected", fields: .init(topic: topic))
             stream.end(
                 .deadlineExceeded,
                 "The app \(business): it is disconnected, and its deliveries are handed over again.")
@@ -103,7 +103,7 @@ extension AppRouter {
             let reason = DesktopNotification.line(failure.reason)
             log.info(
                 "\(failure.topic) has failed (attempt \(failure.attempts)): \(reason)",
-                kind: "failed: \(failure.topic)")
+                kind: "failed: \(failure.topic)", fields: failure.fields)
             sickbay.rest(failure.row, of: failure.topic, attempts: failure.attempts)
         }
         for row in outcome.gone { sickbay.discharge(row) }
@@ -119,7 +119,8 @@ extension AppRouter {
             sickbay.discharge(failure.row)
             log.warning(
                 "\(failure.topic): a notification was given up after \(failure.attempts) attempts; see "
-                    + "'postrider agent dead-letters'", kind: "dead letter: \(failure.topic)")
+                    + "'postrider agent dead-letters'", kind: "dead letter: \(failure.topic)",
+                fields: failure.fields)
         }
     }
 
@@ -128,7 +129,7 @@ extension AppRouter {
         let number = count == 1 ? "1 notification" : "\(count) notifications"
         log.write(
             .warning, "\(number) of \(topic) dropped: its inbox is full (\(Limits.inboxPerTopic))",
-            kind: "inbox full", from: topic, count: count)
+            kind: "inbox full", from: topic, count: count, fields: .init(topic: topic))
     }
 }
 
@@ -177,5 +178,14 @@ final class RedeliveryQueue {
         guard let next = rows.values.compactMap(\.until).min() else { return timer.disarm() }
         let wait = next > scheduler.now ? next - scheduler.now : 0
         timer.arm(afterMilliseconds: Int(wait / 1_000_000) + 1)
+    }
+}
+
+extension Inbox.Failure {
+    /// What the log says about it, for programs.
+    fileprivate var fields: Log.Fields {
+        Log.Fields(
+            topic: topic, apnsID: reported.map { "\($0.identity)" },
+            reason: DesktopNotification.line(reason))
     }
 }

@@ -75,7 +75,7 @@ extension AppRouter {
         guard !end.reason.isEmpty else { return }
         log.notice(
             "the relay ended the subscription of channel \(end.channel): \(end.reason)",
-            kind: "subscription ended", from: "\(end.channel)")
+            kind: "subscription ended", from: "\(end.channel)", fields: .init(reason: end.reason))
         for topic in topics(of: end.channel) where end.topic.isEmpty || end.topic == topic {
             guard let record = state.apps[topic] else { continue }
             do throws(StoreError) {

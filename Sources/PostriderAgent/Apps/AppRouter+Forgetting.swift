@@ -14,7 +14,7 @@ extension AppRouter {
             for stream in present.streams where stream.user != owner(of: record) {
                 log.notice(
                     "user \(stream.user) has lost a topic: \(refusal.reason)", kind: "topic lost",
-                    from: "\(stream.user)")
+                    from: "\(stream.user)", fields: .init(topic: topic, reason: refusal.reason))
                 detach(stream, from: topic)
                 stream.tell(.refused(Refused(topic: topic, reason: refusal.reason)))
             }
@@ -35,7 +35,8 @@ extension AppRouter {
         center.waiting[topic] = nil
         presenter?.revoke(nil, of: topic)
         presenter?.showBadge(of: topic)
-        log.notice("\(topic) is forgotten", kind: "forgotten", from: topic)
+        log.notice(
+            "\(topic) is forgotten", kind: "forgotten", from: topic, fields: .init(topic: topic))
         if record.isWanted || record.token != nil {
             give(up: record)
         } else if !leaving.contains(topic) {
@@ -53,9 +54,12 @@ extension AppRouter {
             if waiting > 0 || pending > 0 {
                 log.notice(
                     "\(topic) is not declared any more; it is kept, because \(waiting + pending) "
-                        + "notifications wait for it: 'postrider agent forget \(topic)' drops them")
+                        + "notifications wait for it: 'postrider agent forget \(topic)' drops them",
+                    fields: .init(topic: topic))
             } else if attachments[topic] != nil, keeper?.status(of: topic)?.process == nil {
-                log.notice("\(topic) is not declared any more; it is kept, because somebody has started it")
+                log.notice(
+                    "\(topic) is not declared any more; it is kept, because somebody has started it",
+                    fields: .init(topic: topic))
             } else {
                 _ = try forgetApp(topic)
             }

@@ -38,7 +38,7 @@ extension AppRouter {
     func refused(_ refused: Refused) {
         log.notice(
             "the relay refused topic \(refused.topic): \(refused.reason)", kind: "relay refused topic",
-            from: refused.topic)
+            from: refused.topic, fields: .init(topic: refused.topic, reason: refused.reason))
         tell(refused.topic, .refused(refused))
     }
 
@@ -56,7 +56,7 @@ extension AppRouter {
         } else {
             log.info(
                 "a notification for \(deliver.topic), which no app wants, was dropped", kind: "unwanted",
-                from: deliver.topic)
+                from: deliver.topic, fields: .init(topic: deliver.topic))
         }
     }
 

@@ -108,7 +108,7 @@ final class AppRouter {
         } catch let refusal as AppRefusal {
             log.notice(
                 "user \(stream.user) was refused: \(refusal.reason)", kind: "app refused",
-                from: "\(stream.user)")
+                from: "\(stream.user)", fields: .init(topic: text, reason: refusal.reason))
             stream.tell(.refused(Refused(topic: text, reason: refusal.reason)))
         } catch {
             trouble.note(error)

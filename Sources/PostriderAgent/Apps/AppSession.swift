@@ -116,7 +116,9 @@ final class AppSession: EndpointOwner {
 
     /// An app has violated the protocol of its connection.
     private func noteBroken(_ reason: String) {
-        door.log.info("an app of user \(user) is cut off: \(reason)", kind: "app cut off", from: "\(user)")
+        door.log.info(
+            "an app of user \(user) is cut off: \(reason)", kind: "app cut off", from: "\(user)",
+            fields: .init(reason: reason))
     }
 
     /// Closes the connection once the received calls are processed. Later ones are ignored.

@@ -50,7 +50,7 @@ final class HandlerWatch {
                 watched.told != watched.stream.busySince
             {
                 streams[key]?.told = watched.stream.busySince
-                log.notice("\(business.topic) \(business)")
+                log.notice("\(business.topic) \(business)", fields: .init(topic: "\(business.topic)"))
             }
         }
         arm()

@@ -184,6 +184,6 @@ final class ServiceExtensions {
     private func fail(_ topic: String, _ reason: String) {
         let isNews = failing.insert(topic).inserted
         let sentence = "\(topic): its service extension \(reason); the alert is shown as it came"
-        if isNews { log.warning(sentence) } else { log.debug(sentence) }
+        log.write(isNews ? .warning : .debug, sentence, fields: .init(topic: topic, reason: reason))
     }
 }

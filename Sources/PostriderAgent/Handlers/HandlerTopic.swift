@@ -71,7 +71,9 @@ final class HandlerTopic {
     /// registered all the same, because the program may be there when a notification arrives.
     func begin() {
         if handler.unit == nil, let mistake = ProgramHandlers.mistake(in: handler, of: manifest) {
-            log.warning("\(manifest.topic): its handler cannot be started now: \(mistake)")
+            log.warning(
+                "\(manifest.topic): its handler cannot be started now: \(mistake)",
+                fields: .init(topic: manifest.topic, reason: mistake))
         }
         register()
     }
@@ -101,12 +103,13 @@ final class HandlerTopic {
         case .refused(let refused):
             log.warning(
                 "\(manifest.topic): its handler is not registered: \(refused.reason)",
-                kind: "handler refused: \(manifest.topic)")
+                kind: "handler refused: \(manifest.topic)",
+                fields: .init(topic: manifest.topic, reason: refused.reason))
             retry.arm(afterMilliseconds: Limits.handlerRegistrationMilliseconds)
         case .registered:
             log.notice(
                 "\(manifest.topic) is registered for its handler",
-                kind: "handler registered: \(manifest.topic)")
+                kind: "handler registered: \(manifest.topic)", fields: .init(topic: manifest.topic))
         default:
             guard let job = HandlerJob(message) else { return }
             queue.add(job)
@@ -141,7 +144,9 @@ final class HandlerTopic {
         if attempts == 0, postponements[job.identity] == nil {
             desk.report(.begun, of: job.delivery, on: stream)
         }
-        log.debug("\(manifest.topic): its handler was started, \(job.identity)")
+        log.debug(
+            "\(manifest.topic): its handler was started, \(job.identity)",
+            fields: .init(topic: manifest.topic, apnsID: "\(job.identity)"))
         handle(.started, run)
     }
 
@@ -179,29 +184,34 @@ final class HandlerTopic {
         switch verdict {
         case .done:
             postponements[identity] = nil
-            tell(.info, "has handled \(identity) \(after)", tail)
+            tell(.info, "has handled \(identity) \(after)", run.job, tail)
             _ = desk.handled([delivery], by: stream, output: report)
         case .postponed:
             // The rows of replaced notifications are never settled, so their counts are dropped here.
             if postponements.count >= Limits.postponedPerTopic { postponements = [:] }
             let times = (postponements[identity] ?? 0) + 1
             postponements[identity] = times
-            tell(.info, "asks for another time for \(identity) \(after)", tail)
+            tell(.info, "asks for another time for \(identity) \(after)", run.job, tail)
             desk.postponed(delivery, times: times, text: report, by: stream)
         case .failed(let reason):
             postponements[identity] = nil
-            tell(.warning, "has failed at \(identity) \(after): it \(reason)", tail)
+            tell(.warning, "has failed at \(identity) \(after): it \(reason)", run.job, tail, reason)
             let words = report.isEmpty ? reason : "\(reason): \(report)"
             _ = desk.failed(Failed(delivery: delivery, reason: "The handler \(words)"), by: stream)
         case .interrupted:
-            tell(.notice, "was ended at \(identity) \(after), and is started for it again", tail)
+            tell(
+                .notice, "was ended at \(identity) \(after), and is started for it again", run.job, tail)
         }
     }
 
-    private func tell(_ level: Log.Level, _ words: String, _ tail: HandlerTail) {
+    private func tell(
+        _ level: Log.Level, _ words: String, _ job: HandlerJob, _ tail: HandlerTail,
+        _ reason: String? = nil
+    ) {
         let text = tail.text(atMost: Limits.handlerTailLines.bytes)
         log.write(
             level, "\(manifest.topic): its handler \(words)\(text.isEmpty ? "" : "; it wrote: \(text)")",
-            kind: "handler \(level): \(manifest.topic)", from: manifest.topic)
+            kind: "handler \(level): \(manifest.topic)", from: manifest.topic,
+            fields: .init(topic: manifest.topic, apnsID: "\(job.identity)", reason: reason))
     }
 }

@@ -151,9 +151,13 @@ final class RelayLink: RelayLine {
             let delay = error.isVerdict ? slowDelay() : nextDelay()
             let line = "not enrolled at \(relay.place): \(error)"
             if error.isVerdict {
-                log.error("\(line); correct the enrolment key; next attempt in \(delay) ms")
+                log.error(
+                    "\(line); correct the enrolment key; next attempt in \(delay) ms",
+                    fields: .init(connection: "\(relay.destination)", reason: "\(error)"))
             } else {
-                log.warning("\(line); next attempt in \(delay) ms")
+                log.warning(
+                    "\(line); next attempt in \(delay) ms",
+                    fields: .init(connection: "\(relay.destination)", reason: "\(error)"))
             }
             retry.arm(afterMilliseconds: delay)
         }
@@ -172,7 +176,9 @@ final class RelayLink: RelayLine {
             try state.setDevice(device)
             unkept = nil
             needsEnrolment = false
-            log.notice("enrolled as device \(device.deviceIdentity)")
+            log.notice(
+                "enrolled as device \(device.deviceIdentity)",
+                fields: .init(device: "\(device.deviceIdentity)"))
             if !isAsleep { connect(as: device) }
         } catch {
             desk.trouble.note(error)
@@ -214,7 +220,9 @@ extension RelayLink: DeviceClientDelegate {
         let line = "connected to \(relay.place), \(welcome.pending) notifications wait there"
         // While the disk refuses what arrives, there is a new link every few seconds, so the line is only for
         // debugging.
-        if desk.trouble.isPresent { log.debug(line) } else { log.notice(line) }
+        log.write(
+            desk.trouble.isPresent ? .debug : .notice, line,
+            fields: .init(connection: "\(relay.destination)"))
         isUp = true
         wasWelcomed = true
         slowBackoff.reset()
@@ -252,7 +260,8 @@ extension RelayLink: DeviceClientDelegate {
         desk.linkEnded()
         if let nextAttemptMilliseconds {
             log.notice(
-                "no link to \(relay.place): \(end); next attempt in \(nextAttemptMilliseconds) ms")
+                "no link to \(relay.place): \(end); next attempt in \(nextAttemptMilliseconds) ms",
+                fields: .init(connection: "\(relay.destination)", reason: "\(end)"))
         } else if end.isUnknownDevice, !isStopping {
             needsEnrolment = policy.unknown(end, wasConnected: wasWelcomed, log: log) == .enrolAnew
             retry.arm(afterMilliseconds: slowDelay())

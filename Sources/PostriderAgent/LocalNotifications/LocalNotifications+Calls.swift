@@ -168,7 +168,8 @@ extension LocalNotifications {
             _ = try decide(.provisional, about: topic)
         } else if isOpen {
             log.notice(
-                "\(topic) asks to be allowed to notify; nobody has decided yet", kind: "undecided: \(topic)")
+                "\(topic) asks to be allowed to notify; nobody has decided yet", kind: "undecided: \(topic)",
+                fields: .init(topic: topic))
             guard waiting[topic, default: []].count < Limits.waitingCallsPerTopic else {
                 throw CenterRefusal.tooManyWaiting
             }

@@ -33,7 +33,9 @@ extension LocalNotifications {
             ? (manifest?.notifications ?? .notDetermined, manifest?.notificationOptions)
             : (said.status, said.granted)
         guard status != .notDetermined else { return }
-        log.notice("\(topic) \(status == .authorized ? "may" : "may not") notify, as was decided beforehand")
+        log.notice(
+            "\(topic) \(status == .authorized ? "may" : "may not") notify, as was decided beforehand",
+            fields: .init(topic: topic))
         _ = try decide(status, about: topic, granting: granted)
     }
 

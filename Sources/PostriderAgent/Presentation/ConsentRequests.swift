@@ -55,7 +55,8 @@ final class ConsentRequests {
         guard consents[topic].prompts < Limits.promptsPerTopic else {
             log.notice(
                 "\(topic): its user has closed the question \(Limits.promptsPerTopic) times and is not asked "
-                    + "again; see 'postrider agent allow'", kind: "not asked: \(topic)")
+                    + "again; see 'postrider agent allow'", kind: "not asked: \(topic)",
+                fields: .init(topic: topic))
             return center.unanswered(topic)
         }
         // If there is no screen yet, its user is checked when it appears.
@@ -100,14 +101,17 @@ final class ConsentRequests {
     private func show(_ topic: String) {
         guard let screen, let server, questions[topic] == .due else { return }
         guard let user = screen.user, user == center.owner(of: topic) else {
-            log.notice("the desktop's user is not asked about \(topic), which is the app of another user")
+            log.notice(
+                "the desktop's user is not asked about \(topic), which is the app of another user",
+                fields: .init(topic: topic))
             questions[topic] = nil
             return
         }
         guard screen.capabilities.contains("actions") else {
             questions[topic] = nil
             return log.notice(
-                "the user cannot be asked about \(topic): the notification server shows no actions")
+                "the user cannot be asked about \(topic): the notification server shows no actions",
+                fields: .init(topic: topic))
         }
         questions[topic] = .sent
         let question = DesktopNotification.question(
@@ -146,7 +150,9 @@ final class ConsentRequests {
         let answers = [DesktopNotification.allowKey: true, DesktopNotification.denyKey: false]
         guard let isAllowed = answers[key] else { return }
         do throws(StoreError) {
-            log.notice("the user has \(isAllowed ? "allowed" : "denied") \(topic) to notify")
+            log.notice(
+                "the user has \(isAllowed ? "allowed" : "denied") \(topic) to notify",
+                fields: .init(topic: topic))
             // This withdraws the question too.
             _ = try center.decide(isAllowed ? .authorized : .denied, about: topic)
         } catch {

@@ -174,7 +174,8 @@ final class Presenter {
             log.warning(
                 "\(alert.key.topic): the user's reply to "
                     + "\(DesktopNotification.line(alert.key.identifier)) has a character that D-Bus "
-                    + "libraries refuse, such as U+FFFF; the alert is shown again, to be answered without it")
+                    + "libraries refuse, such as U+FFFF; the alert is shown again, to be answered without it",
+                fields: .init(topic: alert.key.topic))
             handle(.unanswered(number: number))
         case .closed(let number, let reason):
             handle(reason == Self.dismissed ? .dismissed(number: number) : .expired(number: number))
@@ -209,7 +210,7 @@ final class Presenter {
                 let identifier = DesktopNotification.line(alert.key.identifier)
                 log.notice(
                     "\(alert.key.topic) has an alert for its user: \(identifier)",
-                    kind: "alert: \(alert.key.topic)")
+                    kind: "alert: \(alert.key.topic)", fields: .init(topic: alert.key.topic))
             case .badge(let topic, let count):
                 if let record = state.apps[topic] { _ = try desk.center.setBadge(count, of: record) }
             case .respond(let alert, let action, let text): try respond(alert, action, text)

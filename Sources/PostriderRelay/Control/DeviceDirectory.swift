@@ -120,7 +120,7 @@ final class DeviceDirectory {
             context.log.warning(
                 "device \(record.identity) does not get all of its tags: the devices of this relay have "
                     + "\(tagCounts.count) different ones, and \(Limits.tagsPerRelay) are the most",
-                kind: "tags")
+                kind: "tags", fields: .init(device: record.identity.description))
         }
         add(DirectoryEntry(record, DeviceLabel(device: record.identity, tags: tags)))
         name(record.identity)
@@ -130,7 +130,7 @@ final class DeviceDirectory {
         context.log.notice(
             "device \(record.identity) calls itself \(entry.base), as device \(other) does: "
                 + "it is named \(entry.name)",
-            kind: "namesake")
+            kind: "namesake", fields: .init(device: record.identity.description))
     }
 
     /// Whether devices may have these tags, given the limit on different tags.

@@ -169,7 +169,9 @@ final class DeviceConnections {
         home.with(entry) { device, now, tally, effects in
             device.connected(by: hello.reception, now: now, &tally, &effects)
         }
-        context.log.info("device \(identity) connected, \(entry.device.pendingCount) pending")
+        context.log.info(
+            "device \(identity) connected, \(entry.device.pendingCount) pending",
+            fields: .init(connection: session.endpoint.peer?.address, device: identity.description))
     }
 
     /// The link of a connection has ended. Notifications in flight are pending again.
@@ -182,6 +184,9 @@ final class DeviceConnections {
         home.noteSeen(entry)
         home.noteLeft(entry, session.ending ?? .closed)
         home.with(entry) { device, _, tally, effects in device.disconnected(&tally, &effects) }
-        context.log.info("device \(entry.device.record.identity) left, \(entry.device.pendingCount) pending")
+        let identity = entry.device.record.identity
+        context.log.info(
+            "device \(identity) left, \(entry.device.pendingCount) pending",
+            fields: .init(connection: session.endpoint.peer?.address, device: identity.description))
     }
 }

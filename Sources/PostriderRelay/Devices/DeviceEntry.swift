@@ -112,7 +112,8 @@ final class DeviceEntry {
             log.warning(
                 "two machines use the identity of device \(identity) (\(device.record.name)): one at "
                     + "\(holding.address), one at \(arriving.address); give each a state directory of its "
-                    + "own, or set on-clone: enrol-anew at their agents")
+                    + "own, or set on-clone: enrol-anew at their agents",
+                fields: .init(connection: arriving.address, device: identity.description))
         }
         return verdict
     }

@@ -21,12 +21,14 @@ struct ConnectionEnds {
         count(ConnectionEndKind(reason))
         let (address, source) = (peer?.address ?? "an unknown address", peer?.source?.description)
         guard let fault = reason.fault else {
-            return log.debug("\(port.rawValue) connection from \(address) ended: \(reason)")
+            return log.debug(
+                "\(port.rawValue) connection from \(address) ended: \(reason)",
+                fields: .init(connection: peer?.address, reason: "\(reason)"))
         }
         let name = "\(reason)".contains(fault) ? "" : " (\(fault))"
         log.info(
             "\(port.rawValue) connection from \(address) ended: \(reason)\(name)",
-            kind: "\(port) \(fault)", from: source)
+            kind: "\(port) \(fault)", from: source, fields: .init(connection: peer?.address, reason: fault))
     }
 
     /// A peer has sent a GOAWAY with a reason.
@@ -38,28 +40,32 @@ struct ConnectionEnds {
         log.info(
             "\(port.rawValue) at \(address) ends its connection with GOAWAY \(name)"
                 + (quoted.isEmpty ? "" : ": \(quoted)"),
-            kind: "\(port) GOAWAY \(name)", from: peer?.source?.description)
+            kind: "\(port) GOAWAY \(name)", from: peer?.source?.description,
+            fields: .init(connection: peer?.address, reason: name))
     }
 
     /// A connection was closed as soon as it was accepted.
     func noteRefusal(_ refusal: Refusal, of peer: Peer) {
         log.warning(
             "refused a connection from \(peer.address): \(refusal)", kind: "refused: \(refusal)",
-            from: peer.source?.description)
+            from: peer.source?.description,
+            fields: .init(connection: peer.address, reason: "\(refusal)"))
     }
 
     /// An enrolment or a device was refused.
     func noteRefusedDevice(_ what: String, _ reason: String, from peer: Peer?) {
         log.notice(
             "\(what) from \(peer?.address ?? "an unknown address") was refused: \(reason)",
-            kind: "\(what): \(reason)", from: peer?.source?.description)
+            kind: "\(what): \(reason)", from: peer?.source?.description,
+            fields: .init(connection: peer?.address, reason: reason))
     }
 
     /// A device has violated its protocol, or was silent for too long.
     func noteBroken(_ sentence: String, by peer: Peer?, kind: String) {
         log.info(
             "the link of the device at \(peer?.address ?? "an unknown address") was ended: \(sentence)",
-            kind: "device \(kind)", from: peer?.source?.description)
+            kind: "device \(kind)", from: peer?.source?.description,
+            fields: .init(connection: peer?.address, reason: kind))
     }
 
     /// The beginning of what a peer sent, without characters that could forge a line of the log.

@@ -39,7 +39,7 @@ enum AgentCommand: Command {
         }
         let settings = try readSettings()
         let threshold = LogThreshold(settings.logLevel)
-        let log = try ServiceLog.start(threshold)
+        let log = try ServiceLog.start(threshold, settings.logFormat)
         try DescriptorNeed.agent.check()
         let requests = try Termination.requests()
         let supervision = Supervision(environment, log: log)

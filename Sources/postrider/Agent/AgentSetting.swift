@@ -25,6 +25,7 @@ enum AgentSetting: String, SettingName {
     case sessionBus = "session-bus"
     case metricsAddress = "metrics-address"
     case logLevel = "log-level"
+    case logFormat = "log-format"
 
     static let reloaded: Set<AgentSetting> = [
         .appsDirectory, .notifications, .deliveryAttempts, .reports, .savePower, .keyboardUser, .logLevel,
@@ -103,6 +104,7 @@ enum AgentSetting: String, SettingName {
                 rawValue, "WHAT",
                 "What to do if another machine uses the same identity: wait (if not given), or enrol-anew.")
         case .logLevel: .value(rawValue, "LEVEL", "error, warning, notice, info (if not given) or debug.")
+        case .logFormat: .value(rawValue, "text|json|journal", LogFormat.help)
         }
     }
 }

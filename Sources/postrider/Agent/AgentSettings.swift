@@ -43,6 +43,7 @@ struct AgentSettings {
     let texts: SettingTexts<AgentSetting>
     let metrics: MetricsArguments?
     let logLevel: Log.Level
+    let logFormat: LogFormat
 
     /// The socket on which the agent listens for apps by default.
     static let usualSocket = "/run/postrider-agent/agent.sock"
@@ -114,6 +115,7 @@ struct AgentSettings {
         self.texts = texts
         metrics = try Self.metrics(texts)
         logLevel = (try texts.choice(.logLevel, of: LogLevel.self) ?? .info).level
+        logFormat = try texts.choice(.logFormat, of: LogFormat.self) ?? .text
     }
 
     /// Reads the enrolment key from its file. An empty or unreadable file is no error yet, because only a device that

@@ -22,6 +22,7 @@ enum DevCommand: Command {
         let ports = try Ports(options)
         let fidelity = try fidelity(options)
         let level = try options.choice("log-level", of: LogLevel.self)?.level ?? .warning
+        let format = try options.choice("log-format", of: LogFormat.self) ?? .text
         let folder = DevFolder(options.string("directory") ?? DevFolder.usualPath)
         let now = Moment(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
         let place = try DevPlace(options)
@@ -49,7 +50,7 @@ enum DevCommand: Command {
         } _: { setting, words in
             try word(options, setting, words)
         }
-        let log = try ServiceLog.start(LogThreshold(level))
+        let log = try ServiceLog.start(LogThreshold(level), format)
         let served = try await ServedRelay.start(
             configuration, dataDirectory: folder.dataDirectory, metrics: try metrics(options),
             callbacks: callbacks, changes: changes, log: log)
@@ -200,6 +201,7 @@ enum DevCommand: Command {
                 "apple", "Behave as Apple does in everything, even where that is less useful in production.")
         ] + (Setting.fidelity + RelayConfiguration.bounds + CallbackArguments.settings).map(\.option) + [
             .value("log-level", "LEVEL", "error, warning (if not given), notice, info or debug."),
+            Setting.logFormat.option,
             .flag("json", "Print one line of JSON with all values when the relay is ready."),
         ],
         examples: [

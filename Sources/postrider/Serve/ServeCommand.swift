@@ -19,7 +19,7 @@ enum ServeCommand: Command {
         let atStart = try Settings(options: options)
         let settings = try atStart.forRelay()
         let threshold = LogThreshold(settings.logLevel)
-        let log = try ServiceLog.start(threshold)
+        let log = try ServiceLog.start(threshold, settings.logFormat)
         let served = try await ServedRelay.start(
             settings.relay, dataDirectory: settings.dataDirectory, metrics: settings.metrics,
             callbacks: settings.callbacks, log: log)

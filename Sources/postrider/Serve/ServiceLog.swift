@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderJournal
 import PostriderNotifications
 import PostriderSystem
 import PostriderTransport
@@ -32,12 +33,12 @@ final class LogThreshold: Sendable {
     }
 }
 
-/// The log of a service, on stderr. Code that logs never waits for stderr (``LineWriter``), and a peer cannot flood
-/// the log (``Notifications/RepeatFilter``).
+/// The log of a service, on stderr or in the journal. Code that logs never waits for its reader (``LineWriter``), and a
+/// peer cannot flood the log (``Notifications/RepeatFilter``).
 final class ServiceLog: Sendable {
     private let repeats = Repeats()
     private let threshold: LogThreshold
-    private let isJournal: Bool
+    private let encoder: LogEncoder
     private let writer: LineWriter
 
     /// Counts the lines that were left out. It is used by the writer's thread, too.
@@ -47,37 +48,51 @@ final class ServiceLog: Sendable {
 
     /// - Parameters:
     ///   - threshold: less severe lines are left out.
-    ///   - isJournal: whether stderr is the journal, which adds the time to each line and reads its severity from
-    ///     `<n>` (`sd-daemon(3)`). Otherwise the line has both as text.
-    ///   - write: writes a line; may block.
+    ///   - encoder: writes lines as text.
+    ///   - write: writes the text of a line; may block.
     init(
-        _ threshold: LogThreshold, isJournal: Bool,
+        _ threshold: LogThreshold, _ encoder: LogEncoder,
         write: @escaping @Sendable (String) -> Bool = Console.writeError
     ) throws(TransportError) {
         self.threshold = threshold
-        self.isJournal = isJournal
+        self.encoder = encoder
         writer = try LineWriter(
             name: "log", write: write,
             dropped: { count in
+                let reader = encoder.format == .journal ? "the journal" : "stderr"
                 let sentence =
                     count == 1
-                    ? "1 log line was dropped because stderr was not read"
-                    : "\(count) log lines were dropped because stderr was not read"
-                return Self.text(.warning, sentence, isJournal: isJournal)
+                    ? "1 log line was dropped because \(reader) was not read"
+                    : "\(count) log lines were dropped because \(reader) was not read"
+                return encoder.text(of: Log.Line(.warning, sentence), at: Date())
             },
             idle: { [repeats] in
                 let now = EventLoop.monotonicNanoseconds
                 let (lines, next) = repeats.filter.withLock { ($0.takeDue(now: now), $0.nextDue) }
                 return LineWriter.Idle(
-                    lines: lines.map { Self.text($0.level, $0.text, isJournal: isJournal) },
+                    lines: lines.map { encoder.text(of: $0, at: Date()) },
                     milliseconds: next.map { Int((max($0, now) - now) / 1_000_000) + 1 })
             },
             counter: { LastWords.unwritten.add($0, ordering: .relaxed) })
     }
 
     /// Starts the log of this process. Complaints of ``Console`` are written to it from now on.
-    static func start(_ threshold: LogThreshold) throws(TransportError) -> Log {
-        let service = try ServiceLog(threshold, isJournal: isJournal)
+    ///
+    /// - Throws: ``CommandFailure`` if the log is to go to a journal that is not there, or `TransportError`.
+    static func start(_ threshold: LogThreshold, _ format: LogFormat = .text) throws -> Log {
+        let service: ServiceLog
+        if format == .journal {
+            guard Journal.isThere else {
+                throw CommandFailure(
+                    "log-format is journal, but systemd-journald does not listen at \(Journal.socket): start "
+                        + "it, or choose text or json.")
+            }
+            service = try ServiceLog(threshold, LogEncoder(format: .journal, isJournal: false)) { entry in
+                Journal.write(LogEncoder.fields(ofEntry: entry))
+            }
+        } else {
+            service = try ServiceLog(threshold, LogEncoder(format: format, isJournal: isJournal))
+        }
         Console.useLog(service)
         return service.log
     }
@@ -85,9 +100,9 @@ final class ServiceLog: Sendable {
     /// The log that writes here.
     var log: Log { Log { [self] line in take(line) } }
 
-    /// Writes a line unchanged.
+    /// Writes a complaint of the program.
     func add(_ text: String) {
-        writer.add(text)
+        writer.add(encoder.text(ofComplaint: text, at: Date()))
     }
 
     /// Logs how many lines were left out, and waits for a moment until everything is written.
@@ -108,11 +123,7 @@ final class ServiceLog: Sendable {
         if isRepeat { writer.ring() }
     }
 
-    private func add(_ line: Log.Line) { add(Self.text(line.level, line.text, isJournal: isJournal)) }
-
-    private static func text(_ level: Log.Level, _ text: String, isJournal: Bool) -> String {
-        isJournal ? journalLine(level, text) : Self.line(level, text, at: Date())
-    }
+    private func add(_ line: Log.Line) { writer.add(encoder.text(of: line, at: Date())) }
 
     /// Whether stderr goes to the journal. systemd passes device and inode of the socket that it made for the
     /// journal; stderr may have been redirected since.
@@ -131,13 +142,5 @@ final class ServiceLog: Sendable {
             stream: ProcessInfo.processInfo.environment["JOURNAL_STREAM"],
             target: try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/2")
         )
-    }
-
-    static func journalLine(_ level: Log.Level, _ text: String) -> String {
-        text.split(separator: "\n").map { "<\(level.rawValue)>\($0)" }.joined(separator: "\n")
-    }
-
-    static func line(_ level: Log.Level, _ text: String, at time: Date) -> String {
-        "\(time.formatted(.iso8601)) \(level): \(text)"
     }
 }

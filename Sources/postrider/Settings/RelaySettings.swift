@@ -13,6 +13,7 @@ extension Settings {
         let metrics: MetricsArguments?
         let callbacks: CallbackArguments?
         let logLevel: Log.Level
+        let logFormat: LogFormat
     }
 
     /// The arguments of the relay. It throws at the first mistake.
@@ -63,7 +64,8 @@ extension Settings {
             certificate: certificate, privateKey: privateKey, readers: relay.privateKeyReaders)
         return RelayArguments(
             relay: relay, dataDirectory: dataDirectory, metrics: metrics,
-            callbacks: try callbacks(), logLevel: logLevel?.level ?? .info)
+            callbacks: try callbacks(), logLevel: logLevel?.level ?? .info,
+            logFormat: try texts.choice(.logFormat, of: LogFormat.self) ?? .text)
     }
 
     /// The default number of shards: the number of cores that this process may use.

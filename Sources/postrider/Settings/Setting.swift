@@ -37,6 +37,7 @@ enum Setting: String, SettingName {
     case traceSample = "trace-sample"
     case capture = "capture"
     case logLevel = "log-level"
+    case logFormat = "log-format"
 
     static let reloaded: Set<Setting> = [
         .certificate, .privateKey, .privateKeyGroup, .providerTrust, .metricsToken, .logLevel,
@@ -79,6 +80,7 @@ enum Setting: String, SettingName {
         case .strictness, .storage, .spellings, .requestHeaders, .deviceLinks, .tlsRecords: .required("WORD")
         case .streamLimitRamp, .trace, .capture: .required("true|false")
         case .logLevel: .required("LEVEL")
+        case .logFormat: .required("text|json|journal")
         }
     }
 
@@ -150,6 +152,7 @@ enum Setting: String, SettingName {
             "Whether the relay stores requests for 'postrider captures'; false if not given, and only "
                 + "possible if no other machine can reach the relay."
         case .logLevel: "error, warning, notice, info (if not given) or debug."
+        case .logFormat: LogFormat.help
         }
     }
 }

@@ -30,6 +30,17 @@ struct RepeatFilterTests {
         #expect(due.map(\.level) == [.notice])
     }
 
+    @Test("the line with the number has the fields of the last line, and the number as a field")
+    func fields() {
+        var filter = RepeatFilter()
+        for number in 1...4 {
+            let fields = Log.Fields(connection: "192.0.2.\(number)", reason: "unknown_ca")
+            _ = filter.take(Log.Line(.info, "ended", kind: "end", fields: fields), now: 0)
+        }
+        let named = filter.takeAll().flatMap(\.fields.named).map { "\($0.name)=\($0.value)" }
+        #expect(named == ["connection=192.0.2.4", "reason=unknown_ca", "repeats=3"])
+    }
+
     @Test("lines that tell of several things count as many", .bug(id: "A13"))
     func counts() {
         var filter = RepeatFilter()
