@@ -47,7 +47,7 @@ extension Stage {
             ["dev", "--json", "--log-level", "info", "--directory", path("dev")]
                 + ["--provider-port", ports[0], "--development-port", "0", "--device-port", ports[1]]
                 + options)
-        let line = try await program.line { $0.hasPrefix("{") }
+        let line = try await program.line { $0.hasPrefix("{") && $0.contains(#""providerPort":"#) }
         let description = try JSONDecoder().decode(RelayUnderTest.Description.self, from: Data(line.utf8))
         return RelayUnderTest(
             program: program, description: description, file: try write(line, to: "relay.json"))

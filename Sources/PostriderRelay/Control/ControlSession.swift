@@ -10,6 +10,7 @@ final class ControlSession: EndpointOwner {
     private let handler: ControlHandler
     private let pushes: ControlPushes
     private let user: UInt32
+    private let audit: (@Sendable (OperatorChange) -> Void)?
     private let log: Log
     private(set) lazy var endpoint = HTTP2Handler(role: .server, settings: Self.settings, owner: self)
     private var requests: [Int32: (method: String, path: String, body: [UInt8])] = [:]
@@ -30,8 +31,12 @@ final class ControlSession: EndpointOwner {
         return settings
     }()
 
-    /// A session whose requests `handler` answers. `user` is the user who runs the relay.
-    init(_ handler: ControlHandler, _ pushes: ControlPushes, user: UInt32, log: Log) {
+    /// A session whose requests `handler` answers. `user` is the user who runs the relay, and `audit` records changes.
+    init(
+        _ handler: ControlHandler, _ pushes: ControlPushes, user: UInt32,
+        audit: (@Sendable (OperatorChange) -> Void)? = nil, log: Log
+    ) {
+        self.audit = audit
         self.handler = handler
         self.pushes = pushes
         self.user = user
@@ -78,7 +83,15 @@ final class ControlSession: EndpointOwner {
         if request.method == "GET", request.path == "/v1/devices/events" {
             return follow(handler.events, on: stream)
         }
+        let credentials = endpoint.peer?.credentials
+        var change = OperatorChange(
+            request.method, request.path, body: request.body,
+            by: OperatorChange.Caller(user: credentials?.user, process: credentials?.process),
+            at: handler.context.now)
         handler.handle(request.method, request.path, body: request.body) { [self] answer in
+            // A change is recorded even if the caller has gone.
+            change?.end(answer)
+            if let change { audit?(change) }
             respond(stream, answer)
         }
     }

@@ -47,6 +47,9 @@ public struct RelayConfiguration: Sendable {
     public var callbacks: CallbackConfiguration?
     /// Signs statements about pushes; nil: none are signed.
     public var signer: EvidenceSigner?
+    /// Called on shard 0 with each change that an operator has asked for and its outcome, before the answer; must not
+    /// wait. Nil if nothing is recorded.
+    public var audit: (@Sendable (OperatorChange) -> Void)?
     /// Captures requests and applies rules to pushes, for tests; nil in production.
     public var bench: TestBench?
     /// What protects TLS 1.3 records after the handshake, on both ports: our code or OpenSSL.

@@ -129,7 +129,9 @@ struct ShardThread: Sendable {
             let pushes = ControlPushes(shard.context, shard.home, shard.providers)
             shard.listeners.append(
                 try loop.listen(configuration.controlAddress) { _ in
-                    ControlSession(handler, pushes, user: configuration.user, log: log).endpoint
+                    ControlSession(
+                        handler, pushes, user: configuration.user, audit: configuration.audit, log: log
+                    ).endpoint
                 }
             )
         }

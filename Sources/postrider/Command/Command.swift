@@ -65,6 +65,7 @@ enum Commands {
         StatusCommand.self,
         TraceCommand.self,
         EvidenceCommand.self,
+        AuditCommand.self,
         KeysCommand.self,
         TopicsCommand.self,
         EnrolmentKeysCommand.self,

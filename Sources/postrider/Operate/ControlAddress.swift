@@ -45,6 +45,21 @@ enum ControlAddress {
         throw options.knowingNo("relay", give: "--control unix:PATH")
     }
 
+    /// The data directory of the relay that ``find(_:)`` finds, for commands that read its files. `--control` is no
+    /// option of theirs.
+    static func dataDirectory(_ options: ParsedOptions) throws -> String {
+        let named = options.string("directory")
+        let folder = DevFolder(named ?? DevFolder.usualPath)
+        let isThere = FileManager.default.fileExists(atPath: folder.path)
+        if named != nil, !options.isSet(Settings.fileOption.name) {
+            guard isThere else { throw options.withoutDev(in: folder.path) }
+            return folder.dataDirectory
+        }
+        let settings = try Settings(options: options)
+        if settings.isChosen || !isThere { return try settings.texts.required(.dataDirectory) }
+        return folder.dataDirectory
+    }
+
     /// Finds the control socket for this user, directory and environment. `--control` and `--config` win over
     /// `--directory`, which wins over all else.
     static func find(_ options: ParsedOptions) throws -> SocketAddress {

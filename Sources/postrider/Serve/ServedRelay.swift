@@ -14,6 +14,7 @@ struct ServedRelay {
     let metrics: MetricsService?
     /// Sends callbacks; nil if they are off.
     private let callbacks: CallbackSender?
+    private let audit: AuditLog
     private let requests: AsyncStream<Termination.Request>
     /// The control socket, which answers only if all shards do.
     private let control: ControlClient
@@ -36,6 +37,8 @@ struct ServedRelay {
         var configuration = configuration
         configuration.signer = signer
         let sender = try callbacks?.start(for: &configuration, log: log)
+        let audit = try AuditLog(dataDirectory: dataDirectory, log: log)
+        configuration.audit = audit.record
         let relay = try await Relay.start(
             configuration, log: log,
             openStore: { () throws(StoreError) in
@@ -54,7 +57,7 @@ struct ServedRelay {
             relay: relay,
             metrics: .start(
                 metrics, of: relay, dataDirectory: dataDirectory, callbacks: sender, log: log),
-            callbacks: sender, requests: requests,
+            callbacks: sender, audit: audit, requests: requests,
             control: ControlClient(address: configuration.controlAddress),
             supervision: Supervision(ProcessInfo.processInfo.environment, log: log), log: log)
     }
@@ -98,6 +101,7 @@ struct ServedRelay {
             for await request in rest where request == .end { outcome.yield(1) }
         }
         let code = await outcomes.first { _ in true } ?? 1
+        audit.end()
         log.notice(code == 0 ? "ended in good order" : "ended before everybody was answered")
         return code
     }

@@ -17,7 +17,7 @@ struct ControlTests {
     static func withRelay(
         holding changes: [RegistryChange] = [],
         trace openTrace: (@Sendable () throws(StoreError) -> any TraceStore)? = nil,
-        signer: EvidenceSigner? = nil,
+        signer: EvidenceSigner? = nil, audit: (@Sendable (OperatorChange) -> Void)? = nil,
         _ body: (ControlClient, DevFolder) async throws -> Void
     ) async throws {
         let folder = DevFolder.fresh()
@@ -30,6 +30,7 @@ struct ControlTests {
             controlAddress: control, certificateChainFile: folder.certificateFile,
             privateKeyFile: folder.privateKeyFile, shards: 2, user: geteuid())
         configuration.signer = signer
+        configuration.audit = audit
         let relay = try await Relay.start(
             configuration, log: .none,
             openStore: {

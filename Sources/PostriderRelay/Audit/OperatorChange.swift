@@ -1,0 +1,122 @@
+import FoundationEssentials
+public import PostriderNotifications
+
+/// A change that somebody asked for on the control socket, and what came of it, for an audit. It never has a secret: of
+/// a request's body it has only the members that are listed here, and texts that look like a key are masked.
+public struct OperatorChange: Sendable, Equatable {
+    /// Who asked: the process at the other end of the control socket, as the kernel reports it.
+    public struct Caller: Sendable, Equatable {
+        /// The user, by number; nil if the kernel did not tell.
+        public let user: UInt32?
+        /// The process; nil if the kernel did not tell.
+        public let process: Int32?
+
+        /// Creates a caller from its parts.
+        public init(user: UInt32?, process: Int32?) {
+            self.user = user
+            self.process = process
+        }
+    }
+
+    /// Who asked for it.
+    public let caller: Caller
+    /// When the request was complete.
+    public let askedAt: Moment
+    /// What was asked for, in the words of the commands, such as `keys add`.
+    public let action: String
+    /// The key, topic, device or directory that it is about; nil if it is about none.
+    public let object: String?
+    /// Further facts about what was asked for, such as the team of a key.
+    public let details: [String: String]
+    /// The status of the answer: 200 if the change was made.
+    public private(set) var status = 0
+    /// Why it was not made; nil if it was.
+    public private(set) var refusal: String?
+
+    /// The change that a request asks for; nil if the request changes nothing, or nobody knows its path.
+    ///
+    /// - Parameters:
+    ///   - path: the path, with or without a query.
+    ///   - body: the body, of which some members are taken.
+    init?(_ method: String, _ path: String, body: [UInt8], by caller: Caller, at time: Moment) {
+        let parts = path.prefix { $0 != "?" }.split(separator: "/").map(String.init)
+        guard parts.count >= 2, parts[0] == "v1", let form = Self.form(method, parts[1]) else { return nil }
+        self.caller = caller
+        askedAt = time
+        action = form.action
+        let asked = try? JSONDecoder().decode(Body.self, from: Data(body))
+        object = (parts.count > 2 ? parts[2] : asked?.directory).map(Self.masked)
+        details = form.hasBody ? asked?.details ?? [:] : [:]
+    }
+
+    /// What the body of a refusal says (docs/reference/control.md).
+    private struct Refusal: Decodable {
+        let sentence: String
+    }
+
+    /// Adds the outcome: the status and the body of the answer.
+    mutating func end(_ answer: (status: Int, body: [UInt8])) {
+        status = answer.status
+        guard status != 200 else { return }
+        let told = try? JSONDecoder().decode(Refusal.self, from: Data(answer.body))
+        refusal = Self.masked(told?.sentence ?? "The relay did not say why.")
+    }
+
+    /// The words for a request that changes something. `hasBody` is set if its body says more.
+    private static func form(_ method: String, _ kind: String) -> (action: String, hasBody: Bool)? {
+        switch (method, kind) {
+        case ("PUT", "keys"): ("keys add", true)
+        case ("PUT", "revoked-keys"): ("keys revoke", false)
+        case ("DELETE", "keys"): ("keys remove", false)
+        case ("PUT", "topics"): ("topics add", true)
+        case ("DELETE", "topics"): ("topics remove", false)
+        case ("PUT", "enrolment-keys"): ("enrolment-keys add", true)
+        case ("DELETE", "enrolment-keys"): ("enrolment-keys remove", false)
+        case ("PATCH", "devices"): ("devices change", true)
+        case ("DELETE", "devices"): ("devices remove", false)
+        case ("PUT", "backup"): ("backup", false)
+        case ("PUT", "rules"): ("rules replace", false)
+        case ("DELETE", "captures"): ("captures remove", false)
+        default: nil
+        }
+    }
+
+    /// The members of bodies that stand in the audit.
+    private struct Body: Decodable {
+        var team: String?
+        var environment: String?
+        var topics: [String]?
+        var relatedKey: String?
+        var replaces: Bool?
+        var takesBroadcasts: Bool?
+        var tags: [String]?
+        var name: String?
+        var addTags: [String]?
+        var removeTags: [String]?
+        var directory: String?
+
+        var details: [String: String] {
+            let all: [(String, String?)] = [
+                ("team", team), ("environment", environment), ("topics", topics.map(list)),
+                ("relatedKey", relatedKey), ("replaces", replaces.map { "\($0)" }),
+                ("takesBroadcasts", takesBroadcasts.map { "\($0)" }), ("tags", tags.map(list)),
+                ("name", name), ("addTags", addTags.map(list)), ("removeTags", removeTags.map(list)),
+            ]
+            return all.reduce(into: [:]) { details, member in
+                details[member.0] = member.1.map(OperatorChange.masked)
+            }
+        }
+
+        private func list(_ words: [String]) -> String { words.joined(separator: " ") }
+    }
+
+    /// The most characters of a text in the audit.
+    private static let longest = 500
+
+    /// A text without keys, and not too long. An enrolment key is where a user has mistaken it for a name.
+    static func masked(_ text: String) -> String {
+        guard !text.contains("-----BEGIN") else { return "…" }
+        let masked = text.replacing(/enrol-[0-9a-fA-F]+/, with: "enrol-…")
+        return masked.count > longest ? masked.prefix(longest) + "…" : masked
+    }
+}
