@@ -13,6 +13,21 @@ enum AppManifests {
     ///
     /// - Throws: ``CommandFailure`` at the first mistake: file, line, and what to do.
     static func read(_ directory: String) throws -> [AppManifest] {
+        var manifests: [AppManifest] = []
+        for path in try files(in: directory) {
+            let manifest = try read(try FileText.readUnchangeable(path, "The manifest"), path)
+            guard !manifests.contains(where: { $0.topic == manifest.topic }) else {
+                throw CommandFailure(
+                    "\(path): another manifest declares \(manifest.topic) too; keep one of them.", exitCode: 2
+                )
+            }
+            manifests.append(manifest)
+        }
+        return manifests
+    }
+
+    /// The paths of the manifests of a directory, in the order of their names.
+    static func files(in directory: String) throws(CommandFailure) -> [String] {
         let names: [String]
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: directory)
@@ -25,18 +40,7 @@ enum AppManifests {
             throw CommandFailure(
                 "The apps-directory \(directory) has more than \(Limits.manifests) manifests.", exitCode: 2)
         }
-        var manifests: [AppManifest] = []
-        for file in files {
-            let path = directory + "/" + file
-            let manifest = try read(try FileText.readUnchangeable(path, "The manifest"), path)
-            guard !manifests.contains(where: { $0.topic == manifest.topic }) else {
-                throw CommandFailure(
-                    "\(path): another manifest declares \(manifest.topic) too; keep one of them.", exitCode: 2
-                )
-            }
-            manifests.append(manifest)
-        }
-        return manifests
+        return files.map { "\(directory)/\($0)" }
     }
 
     /// Reads and checks one manifest.

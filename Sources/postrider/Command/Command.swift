@@ -66,6 +66,7 @@ enum Commands {
         TraceCommand.self,
         EvidenceCommand.self,
         AuditCommand.self,
+        CheckCommand.self,
         KeysCommand.self,
         TopicsCommand.self,
         EnrolmentKeysCommand.self,
