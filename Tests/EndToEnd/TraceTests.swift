@@ -152,13 +152,14 @@ extension Stage {
         _ arguments: [String], until words: String, of relay: RelayUnderTest
     ) async throws -> [String] {
         let control = ["--control", relay.description.controlAddress]
-        var output: [String] = []
-        for _ in 0..<100 {
+        let deadline = ContinuousClock.now + .seconds(Program.patienceSeconds)
+        while true {
             let program = try start("postrider", ["trace"] + control + arguments)
             _ = try await program.exitCode()
-            output = program.output
-            if output.contains(where: { $0.contains(words) }) { return output }
+            if program.output.contains(where: { $0.contains(words) }) { return program.output }
+            guard ContinuousClock.now < deadline else {
+                throw Failure("the trace does not say '\(words)': \(program.output)")
+            }
         }
-        throw Failure("the trace does not say '\(words)': \(output)")
     }
 }
