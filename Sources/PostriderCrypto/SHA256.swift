@@ -67,6 +67,36 @@ public enum SHA256 {
     }
 }
 
+/// Computes SHA-256 digests one after the other, with one context of OpenSSL for all of them, because a new context
+/// costs two allocations for each digest. It belongs to one thread.
+@safe package final class SHA256Hasher {
+    private let context: OpaquePointer
+
+    /// Creates a hasher.
+    package init() {
+        guard let context = unsafe EVP_MD_CTX_new() else { preconditionFailure("out of memory") }
+        unsafe self.context = context
+    }
+
+    deinit { unsafe EVP_MD_CTX_free(context) }
+
+    /// The digest of `bytes`.
+    package func digest(_ bytes: Span<UInt8>) -> SHA256Digest {
+        var words = SIMD4<UInt64>()
+        let status = unsafe bytes.withUnsafeBufferPointer { input in
+            unsafe withUnsafeMutableBytes(of: &words) { output in
+                let start = unsafe output.bindMemory(to: UInt8.self).baseAddress
+                guard unsafe EVP_DigestInit_ex2(context, SHA256.algorithm.pointer, nil) == 1,
+                    unsafe EVP_DigestUpdate(context, input.baseAddress, input.count) == 1
+                else { return CInt(0) }
+                return unsafe EVP_DigestFinal_ex(context, start, nil)
+            }
+        }
+        precondition(status == 1, "SHA-256 of bytes in memory cannot fail")
+        return SHA256Digest(words: words)
+    }
+}
+
 /// The owner of a digest algorithm that OpenSSL has fetched. It lives as long as the process.
 @safe struct MessageDigest: Sendable {
     nonisolated(unsafe) let pointer: OpaquePointer

@@ -44,6 +44,7 @@ final class TraceRecorder {
     private let sample: UInt64
     private let shard: Int
     private let losses: TraceLosses
+    private let hasher = SHA256Hasher()
     private var records: [TraceRecord] = []
     private var refusals: [TraceRefusal] = []
     private var callbacks: [CallbackTracker.Wanted] = []
@@ -83,8 +84,7 @@ final class TraceRecorder {
     func noteAccepted(_ queued: QueuedNotification, at now: Moment) {
         guard traces(queued.row) else { return }
         if let wanted = CallbackTracker.Wanted(queued) { callbacks.append(wanted) }
-        let digest = Self.digest(queued.notification.payload)
-        add(.acceptance(TraceAcceptance(queued, digest: digest, at: now)))
+        add(.acceptance(TraceAcceptance(queued, digest: digest(queued.notification.payload), at: now)))
     }
 
     /// A broadcast was accepted.
@@ -93,11 +93,11 @@ final class TraceRecorder {
         at now: Moment
     ) {
         guard traces(row) else { return }
-        let digest = Self.digest(broadcast.payload)
         add(
             .acceptance(
                 TraceAcceptance(
-                    broadcast, in: environment, by: proof, row: row, digest: digest, at: now)))
+                    broadcast, in: environment, by: proof, row: row, digest: digest(broadcast.payload),
+                    at: now)))
     }
 
     /// A broadcast was written to `sent` devices of this shard, and not to `skipped` others.
@@ -198,8 +198,8 @@ final class TraceRecorder {
         return (mixed >> 32) % sample == 0
     }
 
-    private static func digest(_ payload: [UInt8]) -> PayloadDigest {
-        PayloadDigest(words: SHA256.digest(payload.span).words)
+    private func digest(_ payload: [UInt8]) -> PayloadDigest {
+        PayloadDigest(words: hasher.digest(payload.span).words)
     }
 
     private func add(_ record: consuming TraceRecord) {

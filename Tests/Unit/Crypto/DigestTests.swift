@@ -19,6 +19,15 @@ import Testing
         #expect(SHA256Digest(bytes: hex(expected)) == digest)
     }
 
+    @Test("A hasher gives every text the digest that it has alone, the empty one included")
+    func hasher() {
+        let hasher = SHA256Hasher()
+        for text in ["abc", "", String(repeating: "long ", count: 1000), "abc", "abc"] {
+            let bytes = Array(text.utf8)
+            #expect(hasher.digest(bytes.span) == SHA256.digest(bytes.span))
+        }
+    }
+
     @Test("A digest differs from every other by any one bit, and has 32 bytes")
     func equality() {
         let nothing = [UInt8]()
