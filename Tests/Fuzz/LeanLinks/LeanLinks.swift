@@ -72,6 +72,8 @@ enum LeanLinks {
     private static func isElsewhere(_ lean: LeanLinkEnd, _ plain: LeanLinkEnd) -> Bool {
         // nghttp2 ignores frames on a stream that both ends have closed; RFC 9113, section 5.1, does not.
         if plain.hasClosed { return lean.hasClosed || lean.goaway != nil }
+        // The same holds after a reset.
+        if plain.wasReset, lean.goaway == [0, 0, 0, 5] { return true }
         // nghttp2 keeps the end of a body, which needs no window, until there is a window.
         if lean.hasSaidEnd, !plain.hasSaidEnd { return plain.goaway == nil || lean.goaway != nil }
         // nghttp2 reads frames on a refused stream until its refusal is sent; a lean session ignores them at once.
@@ -127,6 +129,8 @@ final class LeanLinkEnd: SessionHandler {
 
     /// Whether both ends have closed the stream.
     private(set) var hasClosed = false
+    /// Whether the stream was reset.
+    private(set) var wasReset = false
     /// Whether the end of the body was sent.
     private(set) var hasSaidEnd = false
     /// Whether a stream was refused.
@@ -205,7 +209,11 @@ final class LeanLinkEnd: SessionHandler {
     func ended(_ stream: Int32) { note(stream, "ended") }
 
     func closed(_ stream: Int32, errorCode: UInt32) {
-        if stream == 1, errorCode == ErrorCode.noError { hasClosed = true }
+        if stream == 1, errorCode == ErrorCode.noError {
+            hasClosed = true
+        } else if stream == 1 {
+            wasReset = true
+        }
         note(stream, "closed \(errorCode)")
     }
 
