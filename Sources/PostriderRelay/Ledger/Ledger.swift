@@ -108,10 +108,11 @@ final class Ledger {
             measures.ended(result, of: batch.queue, began: began, at: time.now())
             let early = waiting.count + time.arrived()
             gather.ended(answered: batch.queue.enqueued.count, early: early, began: began, at: time.now())
-            if let milliseconds = owed.noteEnd(result, of: batch.queue.settled) { rest(milliseconds) }
+            if let milliseconds = owed.noteEnd(result, of: batch.queue) { rest(milliseconds) }
             note(result, of: batch.queue)
             tell(batch, result)
             finish(batch)
+            if owed.goesFirst, !isClosed { commit(LedgerBatch()) }
             commitNext()
         }
     }

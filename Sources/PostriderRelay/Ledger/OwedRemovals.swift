@@ -8,6 +8,9 @@ struct OwedRemovals {
     /// Whether the disk has failed during a batch. Rows whose storing was refused may be on the disk all the same; the
     /// store removes them with its next batch, even an empty one.
     private(set) var isInDoubt = false
+    /// Whether rows are removed before anything else is stored: a full disk refused them together with new
+    /// notifications, and their removal makes room.
+    private(set) var goesFirst = false
     private var milliseconds = 0
 
     /// The pause before the next try, in milliseconds: the first, and the longest.
@@ -22,14 +25,16 @@ struct OwedRemovals {
         return rows
     }
 
-    /// A batch that was to remove `settled` has ended.
+    /// A batch has ended.
     ///
     /// - Returns: the pause in milliseconds before the next try; nil if nothing is owed.
-    mutating func noteEnd(_ result: Result<Void, StoreError>, of settled: [QueueRow]) -> Int? {
+    mutating func noteEnd(_ result: Result<Void, StoreError>, of batch: QueueBatch) -> Int? {
+        goesFirst = false
         switch result {
         case .success: isInDoubt = false
         case .failure(let error):
-            rows = settled
+            rows = batch.settled
+            goesFirst = error.kind == .full && !rows.isEmpty && !batch.enqueued.isEmpty
             isInDoubt = isInDoubt || error.kind == .inputOutput
         }
         milliseconds = isEmpty ? 0 : min(max(milliseconds * 2, Self.rests.first), Self.rests.most)

@@ -124,10 +124,17 @@ public final class SQLiteStore: Store {
     /// Removes rows in several transactions if the log has no room for one: each transaction rewrites the pages that
     /// contain its rows.
     private func remove(_ rows: [QueueRow], from queue: TrustedFile<QueueFile>) throws(StoreError) {
-        for start in stride(from: 0, to: rows.count, by: Self.rowsAtOnce) {
+        var (rest, count) = (rows[...], Self.rowsAtOnce)
+        while !rest.isEmpty {
             var piece = QueueBatch()
-            piece.settled = Array(rows[start..<min(start + Self.rowsAtOnce, rows.count)])
-            try queue.change { file throws(StoreError) in try commit(piece, to: file) }
+            piece.settled = Array(rest.prefix(count))
+            do throws(StoreError) {
+                try queue.change { file throws(StoreError) in try commit(piece, to: file) }
+                rest = rest.dropFirst(count)
+            } catch {
+                guard error.kind == .full, count > 1 else { throw error }
+                count /= 2
+            }
         }
     }
 

@@ -145,7 +145,8 @@ struct LedgerTests {
     @Test("says which rows were not stored, and owes what it did not settle to the next commit")
     func failure() {
         ledger.receive([stored(1), stored(2)])
-        store.failures = 2
+        // One of them is that of the removal alone.
+        store.failures = 3
         ledger.receive([stored(3), settle(1)])
         ledger.receive([settle(2)])
         #expect(post.lines == ["0 stored [1, 2]", "0 503 [3]"] && store.rows == [1, 2])
@@ -153,6 +154,19 @@ struct LedgerTests {
         #expect(store.batches.last?.settled.sorted() == [QueueRow(1), QueueRow(2)] && store.rows == [4])
         ledger.receive([stored(5)])
         #expect(store.batches.last?.settled == [])
+    }
+
+    @Test(
+        "removes rows before it stores anything else if a full disk refused both together", .bug(id: "R4")
+    )
+    func room() {
+        ledger.receive([stored(1), stored(2)])
+        store.failures = 1
+        ledger.receive([stored(3), settle(1)])
+        #expect(post.lines.last == "0 503 [3]" && store.rows == [2])
+        #expect(store.batches.last?.settled == [QueueRow(1)] && store.batches.last?.enqueued.isEmpty == true)
+        ledger.receive([stored(4)])
+        #expect(store.batches.last?.settled == [] && store.rows == [2, 4])
     }
 
     @Test("tells when storing fails and when it goes on, twice in a minute at the most", .bug(id: "A18"))
