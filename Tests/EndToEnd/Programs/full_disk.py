@@ -18,6 +18,9 @@ from small_disk import MIB, SmallDisk, in_namespace
 REFUSED = (503, "ServiceUnavailable")
 # Bytes of a push's payload, nearly as many as one may have.
 LARGE = 3500
+# Pushes at the same time: no more than fit into the first window of a connection, 65,535 bytes (RFC 9113, section 6.9.2).
+# aioapns fails where the window ends, and does not wait.
+AT_ONCE = 15
 # Bytes that are too few for anything, and enough for a file whose pages get a block each, of the smallest, in advance.
 LITTLE = 12 << 10
 
@@ -40,7 +43,7 @@ class RelayScene(Scene):
     async def fill_with_pushes(self):
         """Pushes to the absent device until the disk is full."""
         while True:
-            answers = await asyncio.gather(*(self.push(LARGE) for _ in range(50)))
+            answers = await asyncio.gather(*(self.push(LARGE) for _ in range(AT_ONCE)))
             require(self.house.process.returncode is None, f"the relay ended: {self.house.log}")
             require(set(answers) <= {200, REFUSED}, f"on a disk that is nearly full pushes get {set(answers)}")
             if set(answers) == {REFUSED}:
