@@ -54,22 +54,12 @@ public enum SHA256 {
     static let algorithm = MessageDigest("SHA256")
 
     /// The digest of `bytes`.
-    public static func digest(_ bytes: Span<UInt8>) -> SHA256Digest {
-        var words = SIMD4<UInt64>()
-        let status = unsafe bytes.withUnsafeBufferPointer { input in
-            unsafe withUnsafeMutableBytes(of: &words) { output in
-                let start = unsafe output.bindMemory(to: UInt8.self).baseAddress
-                return unsafe EVP_Digest(input.baseAddress, input.count, start, nil, algorithm.pointer, nil)
-            }
-        }
-        precondition(status == 1, "SHA-256 of bytes in memory cannot fail")
-        return SHA256Digest(words: words)
-    }
+    public static func digest(_ bytes: Span<UInt8>) -> SHA256Digest { SHA256Hasher().digest(bytes) }
 }
 
 /// Computes SHA-256 digests one after the other, with one context of OpenSSL for all of them, because a new context
 /// costs two allocations for each digest. It belongs to one thread.
-@safe package final class SHA256Hasher {
+@safe package struct SHA256Hasher: ~Copyable {
     private let context: OpaquePointer
 
     /// Creates a hasher.
@@ -81,7 +71,7 @@ public enum SHA256 {
     deinit { unsafe EVP_MD_CTX_free(context) }
 
     /// The digest of `bytes`.
-    package func digest(_ bytes: Span<UInt8>) -> SHA256Digest {
+    package borrowing func digest(_ bytes: Span<UInt8>) -> SHA256Digest {
         var words = SIMD4<UInt64>()
         let status = unsafe bytes.withUnsafeBufferPointer { input in
             unsafe withUnsafeMutableBytes(of: &words) { output in
