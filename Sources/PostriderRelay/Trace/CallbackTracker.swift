@@ -69,7 +69,7 @@ final class CallbackTracker {
             case .event(let event):
                 if event.kind == .merged {
                     follow(event.row, to: QueueRow(event.detail))
-                } else {
+                } else if pushes[event.row] != nil {
                     take(Control.TracedEvent(event, [:]), of: event.row)
                 }
             case .report(let report): take(report)
