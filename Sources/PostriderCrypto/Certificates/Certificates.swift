@@ -66,13 +66,8 @@ public enum Certificates {
         ipAddresses: [String] = [], extensions: [CertificateDetails.Extension] = [],
         usage: Usage, keyKind: KeyKind = .p256, validDays: Int, authority: Issued
     ) throws(CryptoError) -> Issued {
-        let signer = try Key.privateKey(pem: authority.key, name: "The authority's key")
-        let authorityCertificate = try Draft(
-            copyOf: authority.certificate, named: "The authority's certificate")
-        let issuer = unsafe authorityCertificate.pointer
-        guard unsafe X509_check_private_key(issuer, signer.pointer) == 1 else {
-            throw .local("The authority's key is not the one of its certificate")
-        }
+        let authority = try Authority(authority)
+        let issuer = unsafe authority.certificate.pointer
         let key = Key.generate(keyKind)
         let certificate = try Draft(
             key: key, commonName: commonName, userIdentifier: userIdentifier, validDays: validDays)
@@ -90,7 +85,7 @@ public enum Certificates {
         let names = try alternativeNames(dnsNames, ipAddresses)
         if !names.isEmpty { try unsafe certificate.extend(NID_subject_alt_name, names, issuer: issuer) }
         for entry in extensions { try certificate.extend(entry.identifier, entry.der) }
-        return certificate.signed(with: signer, key: key)
+        return certificate.signed(with: authority.key, key: key)
     }
 
     /// Makes the successor of a certificate: with its subject, its extensions and its issuer, and a new key.
@@ -103,19 +98,16 @@ public enum Certificates {
     public static func renew(
         _ certificate: String, keyKind: KeyKind = .p256, validDays: Int, authority: Issued
     ) throws(CryptoError) -> Issued {
-        let signer = try Key.privateKey(pem: authority.key, name: "The authority's key")
-        let issuer = try Draft(copyOf: authority.certificate, named: "The authority's certificate")
-        guard unsafe X509_check_private_key(issuer.pointer, signer.pointer) == 1 else {
-            throw .local("The authority's key is not the one of its certificate")
-        }
+        let authority = try Authority(authority)
         let key = Key.generate(keyKind)
         let renewed = try Draft(copyOf: certificate, named: "The certificate")
-        unsafe X509_set_issuer_name(renewed.pointer, X509_get_subject_name(issuer.pointer))
+        unsafe X509_set_issuer_name(renewed.pointer, X509_get_subject_name(authority.certificate.pointer))
         unsafe X509_set_pubkey(renewed.pointer, key.pointer)
         try renewed.begin(validDays: validDays)
-        try renewed.replace(NID_subject_key_identifier, "hash", issuer: issuer)
-        try renewed.replace(NID_authority_key_identifier, "keyid:always", issuer: issuer)
-        return renewed.signed(with: signer, key: key)
+        try renewed.replace(NID_subject_key_identifier, "hash", issuer: authority.certificate)
+        try renewed.replace(
+            NID_authority_key_identifier, "keyid:always", issuer: authority.certificate)
+        return renewed.signed(with: authority.key, key: key)
     }
 
     /// Makes the successor of an authority: the same key and name, so that what it has signed stays valid with either
@@ -123,13 +115,9 @@ public enum Certificates {
     public static func renewAuthority(
         _ authority: Issued, validDays: Int
     ) throws(CryptoError) -> Issued {
-        let key = try Key.privateKey(pem: authority.key, name: "The authority's key")
-        let renewed = try Draft(copyOf: authority.certificate, named: "The authority's certificate")
-        guard unsafe X509_check_private_key(renewed.pointer, key.pointer) == 1 else {
-            throw .local("The authority's key is not the one of its certificate")
-        }
-        try renewed.begin(validDays: validDays)
-        return renewed.signed(with: key, key: key)
+        let authority = try Authority(authority)
+        try authority.certificate.begin(validDays: validDays)
+        return authority.renewed()
     }
 
     /// The names in OpenSSL's notation, in which a comma separates names.
@@ -153,6 +141,26 @@ public enum Certificates {
         }
         return (dnsNames.map { "DNS:" + $0 } + ipAddresses.map { "IP:" + $0 }).joined(separator: ",")
     }
+}
+
+/// An authority's certificate, and the key that signs for it.
+private struct Authority: ~Copyable {
+    let certificate: Draft
+    let key: Key
+
+    /// - Throws: a sentence that says which of the two cannot be used, or that they do not belong together.
+    init(_ issued: Certificates.Issued) throws(CryptoError) {
+        let key = try Key.privateKey(pem: issued.key, name: "The authority's key")
+        let certificate = try Draft(copyOf: issued.certificate, named: "The authority's certificate")
+        guard unsafe X509_check_private_key(certificate.pointer, key.pointer) == 1 else {
+            throw .local("The authority's key is not the one of its certificate")
+        }
+        self.certificate = certificate
+        self.key = key
+    }
+
+    /// Signs the authority's certificate with its own key.
+    consuming func renewed() -> Certificates.Issued { certificate.signed(with: key, key: key) }
 }
 
 /// The owner of an `X509` that is being filled in.

@@ -1,10 +1,8 @@
 import FoundationEssentials
 import PostriderCrypto
 import PostriderNotifications
-import PostriderProviderAPI
 import PostriderRelay
 import PostriderSystem
-import PostriderTransport
 
 /// A folder with an authority and the certificates that it has issued, each as `NAME.pem` and `NAME.key`.
 struct CertificateFolder {
@@ -44,12 +42,7 @@ struct CertificateFolder {
 
     /// Makes an authority if there is none. Returns whether it made one.
     func makeAuthority(validDays: Int) throws -> Bool {
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw CommandFailure("The directory \(path) cannot be made: name another one.")
-        }
+        try FileText.makeDirectory(path, advice: "name another one")
         guard try FileText.readIfThere(certificate(.authority)) == nil else { return false }
         guard try FileText.readIfThere(key(.authority)) == nil else {
             throw CommandFailure(
@@ -65,26 +58,17 @@ struct CertificateFolder {
     /// Makes the relay's certificate, for these names and for this machine's own.
     func makeRelay(names: [String], validDays: Int) throws {
         try refuseExisting(.relay)
-        let addresses = names.filter { (try? SocketAddress(host: $0, port: 0)) != nil }
-        let hosts = names.filter { !addresses.contains($0) }
         try put(
             .relay,
-            Certificates.issue(
-                commonName: String(names[0].prefix(64)), dnsNames: hosts + ["localhost"],
-                ipAddresses: addresses + ["127.0.0.1", "::1"], usage: .server, validDays: validDays,
-                authority: authority()))
+            Certificates.issueRelay(
+                names + ["localhost", "127.0.0.1", "::1"], validDays: validDays, authority: authority()))
     }
 
     /// Makes a provider's certificate for these topics, as Apple's for both environments.
     func makeProvider(topics: [Topic], validDays: Int) throws {
         try refuseExisting(.provider)
-        let extensions = PushExtensions(inBothEnvironments: topics)
         try put(
-            .provider,
-            Certificates.issue(
-                commonName: "Push Services: " + topics[0].text.prefix(40), userIdentifier: topics[0].text,
-                extensions: extensions.encoded, usage: .client, validDays: validDays,
-                authority: authority()))
+            .provider, Certificates.issueProvider(topics, validDays: validDays, authority: authority()))
     }
 
     private func refuseExisting(_ name: Name) throws(CommandFailure) {
@@ -101,7 +85,7 @@ struct CertificateFolder {
     func renew(daysLeft days: Int) throws -> [Name] {
         let due = try [Name.relay, .provider].compactMap { name in try details(name).map { (name, $0) } }
             .filter { $0.1.daysLeft <= days }
-        guard let authority = try details(.authority) else { throw missing(.authority) }
+        guard let authority = try details(.authority) else { throw missing }
         let latestEnd = due.map { Self.now + $0.1.validUntil - $0.1.validFrom }.max() ?? 0
         let renewsAuthority = authority.daysLeft <= days || latestEnd > authority.validUntil
         if renewsAuthority {
@@ -127,7 +111,7 @@ struct CertificateFolder {
                     validUntil: Listing.time(details.validUntil * 1000), daysLeft: details.daysLeft)
             }
         }
-        guard !entries.isEmpty else { throw missing(.authority) }
+        guard !entries.isEmpty else { throw missing }
         return entries
     }
 
@@ -143,10 +127,11 @@ struct CertificateFolder {
             "\(certificate(name)) has no certificate in PEM: bring back the one that was made.")
     }
 
-    private func missing(_ name: Name) -> CommandFailure {
+    /// The error for a folder without an authority.
+    private var missing: CommandFailure {
         CommandFailure(
-            "\(certificate(name)) is not there: name the folder in which 'postrider certificates make' was.",
-            exitCode: 2)
+            "\(certificate(.authority)) is not there: name the folder in which 'postrider certificates make' "
+                + "was.", exitCode: 2)
     }
 
     private func authority() throws -> Certificates.Issued {

@@ -47,7 +47,7 @@ struct DevFolder {
     /// - Parameter names: host names and addresses for which the relay's certificate must be valid, beside those of
     ///   this machine.
     func prepare(topics: [Topic], names: [String] = [], now: Moment) throws -> [RegistryChange] {
-        try makeDirectory()
+        try FileText.makeDirectory(path, advice: "name another one with --directory")
         // Certificates that an earlier authority signed are not trusted with a new one.
         let isNewAuthority = try makeAuthority()
         try makeCertificate(for: names, anew: isNewAuthority)
@@ -73,15 +73,6 @@ struct DevFolder {
         try keyText(enrolmentKeyFile) { EnrolmentKey.draw(Entropy()) + "\n" }.trimmed
     }
 
-    private func makeDirectory() throws {
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw CommandFailure("The directory \(path) cannot be made: name another one with --directory.")
-        }
-    }
-
     /// Makes the certificate authority if it is missing. Returns whether it was made.
     private func makeAuthority() throws -> Bool {
         guard !exists(authorityFile), !exists(authorityKeyFile) else { return false }
@@ -99,18 +90,11 @@ struct DevFolder {
         guard isMissing || !Set(made).isSuperset(of: names) else { return }
         // Names of earlier starts are kept, because their containers may still run.
         let all = made + names.filter { !made.contains($0) }
-        let addresses = all.filter(Self.isAddress)
-        let issued = try Certificates.issue(
-            commonName: "localhost", dnsNames: ["localhost"] + all.filter { !addresses.contains($0) },
-            ipAddresses: ["127.0.0.1", "::1"] + addresses, usage: .server, validDays: Self.validDays,
-            authority: authority())
+        let issued = try Certificates.issueRelay(
+            ["localhost", "127.0.0.1", "::1"] + all, validDays: Self.validDays, authority: authority())
         try FileText.write(issued.key, to: privateKeyFile)
         try FileText.write(issued.certificate, to: certificateFile)
         if !all.isEmpty { try FileText.write(all.joined(separator: "\n") + "\n", to: namesFile) }
-    }
-
-    private static func isAddress(_ name: String) -> Bool {
-        (try? SocketAddress(host: name, port: 0)) != nil
     }
 
     /// Makes a certificate for a provider of these topics, if the existing one does not cover them. Like Apple's, it
@@ -119,17 +103,15 @@ struct DevFolder {
         _ certificateFile: String, _ keyFile: String, _ keyKind: Certificates.KeyKind, for topics: [Topic],
         anew: Bool
     ) throws {
-        guard let first = topics.first else { return }
-        let wanted = PushExtensions(inBothEnvironments: topics)
+        guard !topics.isEmpty else { return }
+        let wanted = Set(PushExtensions(inBothEnvironments: topics).topics)
         if !anew, let text = try FileText.readIfThere(certificateFile), exists(keyFile),
-            let made = PushExtensions(certificate: text), Set(made.topics).isSuperset(of: wanted.topics)
+            let made = PushExtensions(certificate: text), Set(made.topics).isSuperset(of: wanted)
         {
             return
         }
-        let issued = try Certificates.issue(
-            commonName: "Push Services: " + first.text.prefix(40), userIdentifier: first.text,
-            extensions: wanted.encoded, usage: .client, keyKind: keyKind, validDays: Self.validDays,
-            authority: authority())
+        let issued = try Certificates.issueProvider(
+            topics, keyKind: keyKind, validDays: Self.validDays, authority: authority())
         try FileText.write(issued.key, to: keyFile)
         // Most libraries want certificate and key in one file.
         try FileText.write(issued.certificate + issued.key, to: certificateFile)

@@ -47,6 +47,17 @@ enum FileText {
         throw CommandFailure("\(purpose) \(path) is not there: give the path of one that is.")
     }
 
+    /// Makes a directory that only its owner can use, and those above it, if it is not there. The error ends with
+    /// `advice`.
+    static func makeDirectory(_ path: String, advice: String) throws(CommandFailure) {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw CommandFailure("The directory \(path) cannot be made: \(advice).")
+        }
+    }
+
     /// Replaces a file atomically with one of this mode, which only its owner can read if no mode is given. It is
     /// private from its first moment, because the process creates no files for others (`main.swift`).
     static func write(_ text: String, to path: String, mode: Int = 0o600) throws(CommandFailure) {
