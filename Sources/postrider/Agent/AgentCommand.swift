@@ -28,11 +28,7 @@ enum AgentCommand: Command {
             let names = AgentActions.all.map(\.name).joined(separator: ", ")
             throw table.error("there is no action '\(first)'; there are \(names)")
         }
-        let options = try table.parse(arguments)
-        if options.asksForHelp {
-            Console.say(table.helpText)
-            return 0
-        }
+        guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let environment = ProcessInfo.processInfo.environment
         let readSettings: @Sendable () throws -> AgentSettings = {
             try AgentSettings(options: options, environment: environment, readFile: FileText.readIfThere)

@@ -8,11 +8,7 @@ enum CheckCommand: Command {
         "Check a configuration and the files that it names, and say all that is wrong."
 
     static func run(_ arguments: [String]) async throws -> Int32 {
-        let options = try table.parse(arguments)
-        if options.asksForHelp {
-            Console.say(table.helpText)
-            return 0
-        }
+        guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let environment = ProcessInfo.processInfo.environment.filter { !$0.value.isEmpty }
         let (agent, relay) = (options.string("agent"), options.string(Settings.fileOption.name))
         guard agent == nil || relay == nil else {

@@ -33,6 +33,16 @@ extension Command {
     static var reloads: Bool { false }
 }
 
+extension OptionTable {
+    /// Parses the arguments of a command. If they ask for help, prints it and returns nil: the command has succeeded.
+    func parseOrHelp(_ arguments: [String]) throws(UsageError) -> ParsedOptions? {
+        let options = try parse(arguments)
+        guard options.asksForHelp else { return options }
+        Console.say(helpText)
+        return nil
+    }
+}
+
 /// The error of a command that could not do what was asked.
 struct CommandFailure: Error, CustomStringConvertible, Equatable {
     /// One sentence: what is wrong, where, and what to do.
@@ -109,11 +119,7 @@ enum Commands {
             }
             return try await command.run(Array(arguments.dropFirst()))
         }
-        let options = try table.parse(arguments)
-        if options.asksForHelp {
-            Console.say(table.helpText)
-            return 0
-        }
+        guard let options = try table.parseOrHelp(arguments) else { return 0 }
         guard options.isSet("version") else {
             throw UsageError("postrider: COMMAND is missing; 'postrider --help' lists the commands")
         }

@@ -6,11 +6,7 @@ enum CompletionCommand: Command {
     static let summary = "Print a script with which a shell completes command lines."
 
     static func run(_ arguments: [String]) async throws -> Int32 {
-        let options = try table.parse(arguments)
-        guard !options.asksForHelp else {
-            Console.say(table.helpText)
-            return 0
-        }
+        guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let name = options.operands[0]
         guard let shell = ShellCompletion.Shell(rawValue: name) else {
             throw table.error("there is no script for '\(name)'; there are \(shells)")

@@ -7,11 +7,7 @@ enum ManualCommand: Command {
     static let summary = "Write the manual pages of all commands."
 
     static func run(_ arguments: [String]) async throws -> Int32 {
-        let options = try table.parse(arguments)
-        guard !options.asksForHelp else {
-            Console.say(table.helpText)
-            return 0
-        }
+        guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let folder = options.operands[0]
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

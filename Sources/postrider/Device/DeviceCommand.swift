@@ -15,11 +15,7 @@ enum DeviceCommand: Command {
     static let endsInGoodOrder = true
 
     static func run(_ arguments: [String]) async throws -> Int32 {
-        let options = try table.parse(arguments)
-        if options.asksForHelp {
-            Console.say(table.helpText)
-            return 0
-        }
+        guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let order = try DeviceArguments(options, environment: ProcessInfo.processInfo.environment)
         let state: DeviceState
         if let kept = try order.readState() {

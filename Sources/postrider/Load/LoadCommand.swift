@@ -12,11 +12,7 @@ enum LoadCommand: Command {
     static let endsInGoodOrder = true
 
     static func run(_ arguments: [String]) async throws -> Int32 {
-        let options = try table.parse(arguments)
-        if options.asksForHelp {
-            Console.say(table.helpText)
-            return 0
-        }
+        guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let order = try LoadArguments(options)
         guard let outcome = try await measure(order) else { return 130 }
         let result = outcome.result

@@ -11,11 +11,7 @@ enum BackupCommand: Command {
     private static let timeoutSeconds = 6 * 3600
 
     static func run(_ arguments: [String]) async throws -> Int32 {
-        let options = try table.parse(arguments)
-        if options.asksForHelp {
-            Console.say(table.helpText)
-            return 0
-        }
+        guard let options = try table.parseOrHelp(arguments) else { return 0 }
         guard let named = options.operands.first, !named.isEmpty else {
             throw options.error("DIRECTORY is empty; name one that is not there yet")
         }

@@ -9,11 +9,7 @@ enum CapturesCommand: Command {
     static let summary = "Show the requests that a relay for tests has received."
 
     static func run(_ arguments: [String]) async throws -> Int32 {
-        let options = try table.parse(arguments)
-        if options.asksForHelp {
-            Console.say(table.helpText)
-            return 0
-        }
+        guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let query = try query(options)
         let client = ControlClient(address: try ControlAddress.find(options))
         if options.isSet("lines") { return try await export(query, client) }

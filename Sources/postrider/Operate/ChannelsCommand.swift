@@ -14,11 +14,7 @@ enum ChannelsCommand: Command {
     }
 
     static func run(_ arguments: [String]) async throws -> Int32 {
-        let options = try table.parse(arguments)
-        if options.asksForHelp {
-            Console.say(table.helpText)
-            return 0
-        }
+        guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let request = try request(options)
         let choice = try SendArguments.choice(options)
         let signer = try SendArguments.signer(options, choice.dev)

@@ -22,8 +22,7 @@ enum EvidenceCommand: Command {
     /// Asks for a push until the trace has it, for a second: what happens reaches the trace a moment later than the
     /// provider's answer is there.
     private static func state(_ arguments: [String]) async throws {
-        let options = try table.parse(arguments)
-        guard !options.asksForHelp else { return _ = Console.say(table.helpText) }
+        guard let options = try table.parseOrHelp(arguments) else { return }
         let identity = options.operands[0]
         guard NotificationIdentity(identity) != nil else {
             throw options.error(
@@ -49,8 +48,7 @@ enum EvidenceCommand: Command {
     }
 
     private static func showKey(_ arguments: [String]) async throws {
-        let options = try keyTable.parse(arguments)
-        guard !options.asksForHelp else { return _ = Console.say(keyTable.helpText) }
+        guard let options = try keyTable.parseOrHelp(arguments) else { return }
         let client = ControlClient(address: try ControlAddress.find(options))
         let (key, text) = try await client.list("/v1/evidence-key", of: Control.EvidenceKey.self)
         // PEM ends with a line break.
@@ -58,8 +56,7 @@ enum EvidenceCommand: Command {
     }
 
     private static func verify(_ arguments: [String]) throws {
-        let options = try verifyTable.parse(arguments)
-        guard !options.asksForHelp else { return _ = Console.say(verifyTable.helpText) }
+        guard let options = try verifyTable.parseOrHelp(arguments) else { return }
         let (path, keyPath) = (options.operands[0], try options.requiredString("key"))
         let text = try FileText.read(path, "The evidence")
         let key = try KeysCommand.publicKey(in: FileText.read(keyPath, "The key file"), keyPath)

@@ -46,10 +46,7 @@ struct OperatorAction: Sendable {
 
     /// Parses the arguments and runs the action.
     func run(_ arguments: [String]) async throws {
-        let options = try table.parse(arguments)
-        if options.asksForHelp {
-            Console.say(table.helpText)
-        } else {
+        if let options = try table.parseOrHelp(arguments) {
             try await run(options)
         }
     }

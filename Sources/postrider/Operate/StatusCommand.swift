@@ -8,11 +8,7 @@ enum StatusCommand: Command {
     static let summary = "Show what a relay is doing: connections, devices, notifications."
 
     static func run(_ arguments: [String]) async throws -> Int32 {
-        let options = try table.parse(arguments)
-        if options.asksForHelp {
-            Console.say(table.helpText)
-            return 0
-        }
+        guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let client = ControlClient(address: try ControlAddress.find(options))
         let (status, text) = try await client.list("/v1/status", of: Control.Status.self)
         Console.say(options.isSet("json") ? text : describe(status))

@@ -9,11 +9,7 @@ enum TokenCommand: Command {
     static let summary = "Print a provider token for curl."
 
     static func run(_ arguments: [String]) async throws -> Int32 {
-        let options = try table.parse(arguments)
-        if options.asksForHelp {
-            Console.say(table.helpText)
-            return 0
-        }
+        guard let options = try table.parseOrHelp(arguments) else { return 0 }
         Console.say(try token(options, now: Date()))
         return 0
     }

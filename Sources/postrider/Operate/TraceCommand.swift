@@ -9,11 +9,7 @@ enum TraceCommand: Command {
     static let summary = "Show the life of a push, or of the latest ones."
 
     static func run(_ arguments: [String]) async throws -> Int32 {
-        let options = try table.parse(arguments)
-        if options.asksForHelp {
-            Console.say(table.helpText)
-            return 0
-        }
+        guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let order = try TraceOrder(options)
         let client = ControlClient(address: try ControlAddress.find(options))
         if options.isSet("follow") { return try await follow(order, client, asJSON: options.isSet("json")) }

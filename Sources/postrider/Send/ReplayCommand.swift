@@ -10,11 +10,7 @@ enum ReplayCommand: Command {
     static let summary = "Push captured pushes again, at the times at which they came."
 
     static func run(_ arguments: [String]) async throws -> Int32 {
-        let options = try table.parse(arguments)
-        if options.asksForHelp {
-            Console.say(table.helpText)
-            return 0
-        }
+        guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let speed = try speed(options)
         let choice = try SendArguments.choice(options)
         let signer = try SendArguments.signer(options, choice.dev)

@@ -9,11 +9,7 @@ enum SendCommand: Command {
     static let summary = "Push to devices, as a provider does."
 
     static func run(_ arguments: [String]) async throws -> Int32 {
-        let options = try table.parse(arguments)
-        if options.asksForHelp {
-            Console.say(table.helpText)
-            return 0
-        }
+        guard let options = try table.parseOrHelp(arguments) else { return 0 }
         var targets: [SendTarget]?
         if let group = try SendGroup(options) {
             targets = try await group.targets(

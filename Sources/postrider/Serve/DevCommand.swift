@@ -13,11 +13,7 @@ enum DevCommand: Command {
     static let reloads = true
 
     static func run(_ arguments: [String]) async throws -> Int32 {
-        let options = try table.parse(arguments)
-        if options.asksForHelp {
-            Console.say(table.helpText)
-            return 0
-        }
+        guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let topics = try topics(options)
         let ports = try Ports(options)
         let fidelity = try fidelity(options)

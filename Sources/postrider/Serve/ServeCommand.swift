@@ -11,11 +11,7 @@ enum ServeCommand: Command {
     static let reloads = true
 
     static func run(_ arguments: [String]) async throws -> Int32 {
-        let options = try table.parse(arguments)
-        if options.asksForHelp {
-            Console.say(table.helpText)
-            return 0
-        }
+        guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let atStart = try Settings(options: options)
         let settings = try atStart.forRelay()
         let threshold = LogThreshold(settings.logLevel)
