@@ -11,11 +11,7 @@ enum AuditCommand: Command {
     static let summary = "Show what operators have changed: who, what, when, and whether it was done."
 
     static func run(_ arguments: [String]) async throws -> Int32 {
-        let options = try table.parse(arguments)
-        if options.asksForHelp {
-            Console.say(table.helpText)
-            return 0
-        }
+        guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let since = try options.string("since").map { try time($0, options) }
         let path = try ControlAddress.dataDirectory(options) + "/" + AuditLog.fileName
         let (lines, lost, unread) = try read(path, since: since)
@@ -83,7 +79,7 @@ enum AuditCommand: Command {
                 "--since must be \(Quantity.time.form), or a time such as 2026-11-21 or "
                     + "2026-11-21T09:00:00Z, not '\(text)'")
         }
-        return AuditRecord.text(of: Moment(milliseconds: Int64(date.timeIntervalSince1970 * 1000)))
+        return Listing.preciseTime(Int64(date.timeIntervalSince1970 * 1000))
     }
 
     /// A table for people.

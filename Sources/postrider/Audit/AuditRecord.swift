@@ -37,7 +37,7 @@ struct AuditRecord: Codable, Equatable {
     ///   - user: the name of the user who asked for it.
     ///   - loginUser: the number of the user who signed in.
     init(_ change: OperatorChange, user: String?, loginUser: UInt32?) {
-        time = Self.text(of: change.askedAt)
+        time = Listing.preciseTime(change.askedAt.milliseconds)
         self.user = user
         uid = change.caller.user
         pid = change.caller.process
@@ -52,11 +52,5 @@ struct AuditRecord: Codable, Equatable {
             default: .failed
             }
         reason = change.refusal
-    }
-
-    /// The time as the audit has it, which sorts like the time itself.
-    static func text(of moment: Moment) -> String {
-        Date(timeIntervalSince1970: Double(moment.milliseconds) / 1000)
-            .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 }

@@ -23,6 +23,13 @@ enum Listing {
         Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)
     }
 
+    /// A moment in milliseconds since 1970 as text, with its milliseconds. Such texts sort like their moments. (A date
+    /// that is formatted with its fraction loses some.)
+    static func preciseTime(_ milliseconds: Int64) -> String {
+        let fraction = String(1000 + milliseconds % 1000).dropFirst()
+        return time(milliseconds / 1000 * 1000).dropLast() + ".\(fraction)Z"
+    }
+
     /// The text without control characters that a terminal would obey, because a device chooses its own name.
     static func printable(_ text: String) -> String {
         String(

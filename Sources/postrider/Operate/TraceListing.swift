@@ -28,7 +28,9 @@ enum TraceListing {
         let rows = trace.pushes.map { push in
             let end = push.events.last.map { duration($0.at - push.acceptedAt) } ?? ""
             let target = push.device ?? "a channel"
-            return [time(push.acceptedAt), push.identity, push.topic, target, state(of: push), end]
+            return [
+                Listing.preciseTime(push.acceptedAt), push.identity, push.topic, target, state(of: push), end,
+            ]
         }
         return Listing.columns(["ACCEPTED", "APNS-ID", "TOPIC", "DEVICE", "STATE", "AFTER"], rows)
             + (trace.sample > 1 ? "\nOne push of \(trace.sample) is traced." : "") + losses(of: trace)
@@ -38,7 +40,8 @@ enum TraceListing {
     static func refusals(_ trace: Control.Trace) -> String {
         let rows = trace.refusals.map { refusal in
             [
-                time(refusal.at), refusal.identity ?? "no apns-id", "\(refusal.status) \(refusal.reason)",
+                Listing.preciseTime(refusal.at), refusal.identity ?? "no apns-id",
+                "\(refusal.status) \(refusal.reason)",
                 refusal.topic ?? "", "\(refusal.environment)",
                 "connection \(refusal.connection) of shard \(refusal.shard)",
             ].map(Listing.printable)
@@ -54,7 +57,7 @@ enum TraceListing {
         let what = event.event.map(words) ?? accepted(event.push)
         let after = event.event == nil ? "" : " (\(duration(event.at - event.push.acceptedAt)))"
         return Listing.printable(
-            "\(time(event.at))  \(event.push.identity)  \(event.push.topic)  \(what)\(after)")
+            "\(Listing.preciseTime(event.at))  \(event.push.identity)  \(event.push.topic)  \(what)\(after)")
     }
 
     /// The state of a push in one word.
@@ -95,7 +98,7 @@ enum TraceListing {
             while let start = rest.first, start.at < event.at { rows.append(rest.removeFirst()) }
             rows.append((event.at, words(event)))
         }
-        return (rows + rest).map { [time($0.at), duration($0.at - push.acceptedAt), $0.text] }
+        return (rows + rest).map { [Listing.preciseTime($0.at), duration($0.at - push.acceptedAt), $0.text] }
     }
 
     private static func accepted(_ push: Control.TracedPush) -> String {
@@ -139,7 +142,7 @@ enum TraceListing {
     }
 
     private static func onDevice(_ event: Control.TracedEvent) -> String {
-        (event.deviceAt.map { ", says the device; its clock said \(time($0))" } ?? "")
+        (event.deviceAt.map { ", says the device; its clock said \(Listing.preciseTime($0))" } ?? "")
             + (event.text.map { ": \(Listing.printable($0))" } ?? "")
     }
 
@@ -158,12 +161,6 @@ enum TraceListing {
         trace.lost == 0
             ? ""
             : "\nThe trace has lost \(trace.lost) records since the relay was started; lives may have gaps."
-    }
-
-    /// Formats with milliseconds; a date formatted with its fraction would lose some.
-    private static func time(_ milliseconds: Int64) -> String {
-        let fraction = String(1000 + milliseconds % 1000).dropFirst()
-        return Listing.time(milliseconds / 1000 * 1000).dropLast() + ".\(fraction)Z"
     }
 
     /// Formats milliseconds in the two largest units that are not 0.
