@@ -13,7 +13,8 @@ package final class PushValidator {
     private let seal: DeviceTokenCodec
     private let topics: TopicCache
     private let environment: Environment
-    private let fidelity: APNsCompatibility
+    /// How closely the relay follows Apple.
+    package var fidelity: APNsCompatibility
     /// The callbacks that the operator allows; nil if they are off.
     private let callbacks: CallbackConfiguration?
     /// The last permission that was found: for which key and topic, in which generation of the policy.

@@ -22,12 +22,20 @@ public enum Signals {
     }
 }
 
+/// The process that has sent a signal, as the kernel reports it.
+public struct SignalSender: Sendable, Equatable {
+    /// Its user, by number.
+    public let user: UInt32
+    /// Its number.
+    public let process: Int32
+}
+
 /// A signalfd on a loop.
 final class SignalSource: EventSource {
     private let descriptor: Descriptor
-    private let receive: (Int32) -> Void
+    private let receive: (Int32, SignalSender?) -> Void
 
-    init(_ signals: [Int32], _ receive: @escaping (Int32) -> Void) throws(SystemError) {
+    init(_ signals: [Int32], _ receive: @escaping (Int32, SignalSender?) -> Void) throws(SystemError) {
         var set = Signals.mask(signals)
         let flags = Int32(SFD_NONBLOCK) | Int32(SFD_CLOEXEC)
         let result = systemCall("signalfd") { unsafe Int(signalfd(-1, &set, flags)) }
@@ -41,7 +49,13 @@ final class SignalSource: EventSource {
         var information = signalfd_siginfo()
         let size = MemoryLayout<signalfd_siginfo>.size
         while case .done(size) = systemCall("read", { unsafe read(descriptor.number, &information, size) }) {
-            receive(Int32(information.ssi_signo))
+            // Other codes are the kernel's, which has no process.
+            let isOfProcess =
+                information.ssi_code == Int32(SI_USER) || information.ssi_code == Int32(SI_QUEUE)
+            receive(
+                Int32(information.ssi_signo),
+                isOfProcess
+                    ? SignalSender(user: information.ssi_uid, process: Int32(information.ssi_pid)) : nil)
         }
     }
 
@@ -52,6 +66,13 @@ extension EventLoop {
     /// Calls `receive` with the number of each signal of `signals` that arrives. All threads must have blocked them
     /// before: `Signals.block`.
     public func onSignal(_ signals: [Int32], _ receive: @escaping (Int32) -> Void) throws(TransportError) {
+        try onSignalOfSender(signals) { signal, _ in receive(signal) }
+    }
+
+    /// The same, with the sender; nil if the kernel itself has sent the signal, such as a terminal that was closed.
+    public func onSignalOfSender(
+        _ signals: [Int32], _ receive: @escaping (Int32, SignalSender?) -> Void
+    ) throws(TransportError) {
         do {
             let source = try SignalSource(signals, receive)
             try watch(source.number, readableFor: source)

@@ -49,6 +49,22 @@ public struct OperatorChange: Sendable, Equatable {
         details = form.hasBody ? asked?.details ?? [:] : [:]
     }
 
+    /// A reload (SIGHUP).
+    ///
+    /// - Parameters:
+    ///   - changes: the settings that have new values, by name; an empty value for one that is not set any more.
+    ///   - refusal: why nothing was changed; nil if the settings are applied.
+    ///   - caller: the process that has sent the signal.
+    public init(reload changes: [String: String], refusal: String?, by caller: Caller, at time: Moment) {
+        self.caller = caller
+        askedAt = time
+        action = "reload"
+        object = nil
+        details = changes.mapValues(Self.masked)
+        status = refusal == nil ? 200 : 400
+        self.refusal = refusal.map(Self.masked)
+    }
+
     /// What the body of a refusal says (docs/reference/control.md).
     private struct Refusal: Decodable {
         let sentence: String

@@ -9,6 +9,7 @@ final class ControlPushes {
 
     private let context: ShardContext
     private let home: DeviceHome
+    private let providers: ProviderConnections
     private let production: PushValidator
     private let development: PushValidator
     private var credentials = ProviderCredentials.ofOperator
@@ -17,6 +18,7 @@ final class ControlPushes {
     init(_ context: ShardContext, _ home: DeviceHome, _ providers: ProviderConnections) {
         self.context = context
         self.home = home
+        self.providers = providers
         func validator(_ environment: Environment) -> PushValidator {
             PushValidator(
                 tokens: providers.tokens, seal: context.codec, topics: providers.topics,
@@ -32,7 +34,10 @@ final class ControlPushes {
         let context = context
         guard !context.isDraining else { return respond(.rejected(.shutdown)) }
         do throws(Rejection) {
-            let notification = try validator(for: request).admit(
+            let validator = validator(for: request)
+            // A reload may have changed it.
+            validator.fidelity = providers.compatibility
+            let notification = try validator.admit(
                 request, &credentials, by: context.policy, now: context.now)
             let number = context.drawNumber()
             waiting[number] = respond

@@ -18,8 +18,8 @@ final class DeviceConnections {
     /// Connections that have said hello in this turn and whose home is another shard.
     private var departures: [(session: DeviceSession, hello: Hello)] = []
 
-    /// The engine of a link once it is open.
-    let deviceLinks: ProtocolCode.DeviceLinks
+    /// The engine of a link once it is open. A reload changes it for connections that say hello later.
+    var deviceLinks: ProtocolCode.DeviceLinks
 
     init(
         _ context: ShardContext, _ home: DeviceHome, _ registrations: RegistrationRequests,

@@ -42,6 +42,12 @@ final class DeviceHome {
         rules = DeviceRulesInForce(settings.deviceRules, context.scheduler)
     }
 
+    /// Applies the settings of a reload. What waits for a device keeps its place in the queue.
+    func apply(_ settings: ShardSettings) {
+        rules.change(settings.deviceRules)
+        throttle.change(places: settings.throttle.places)
+    }
+
     // MARK: Start-up
 
     /// Starts the timers.

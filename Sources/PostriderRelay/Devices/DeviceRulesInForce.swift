@@ -5,7 +5,7 @@ import PostriderTransport
 /// The rules for devices, and whether the clock can be trusted enough for those that depend on it.
 struct DeviceRulesInForce {
     /// The rules of the configuration.
-    let configured: DeviceRules
+    private(set) var configured: DeviceRules
     private var clock: ClockWatch
     /// Whether the clock was in doubt when it was last checked; that was logged.
     private(set) var hasDoubted = false
@@ -15,6 +15,13 @@ struct DeviceRulesInForce {
     init(_ configured: DeviceRules, _ scheduler: any Scheduler) {
         self.configured = configured
         clock = ClockWatch(scheduler)
+    }
+
+    /// Replaces the rules of the configuration, except for the time in which devices return after a start.
+    mutating func change(_ rules: DeviceRules) {
+        let returnMilliseconds = configured.returnMilliseconds
+        configured = rules
+        configured.returnMilliseconds = returnMilliseconds
     }
 
     /// The relay has started.

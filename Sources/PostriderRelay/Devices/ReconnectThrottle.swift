@@ -11,7 +11,7 @@ import PostriderNotifications
 /// Pure: time is monotonic nanoseconds and comes in as an argument.
 struct ReconnectThrottle {
     /// How many reads may be under way when another device is let in.
-    private let places: Int
+    private(set) var places: Int
     /// When the reads under way began, the oldest first: the ledger answers in the order of the questions.
     private var fetches: [UInt64] = []
     /// A moving average of the time that a read takes; each new one counts for an eighth.
@@ -23,6 +23,12 @@ struct ReconnectThrottle {
 
     /// A throttle with this many places.
     init(places: Int = Limits.fetches.usual) {
+        precondition(places > 0, "somebody is let in")
+        self.places = places
+    }
+
+    /// Replaces the number of places. Reads that are under way go on.
+    mutating func change(places: Int) {
         precondition(places > 0, "somebody is let in")
         self.places = places
     }

@@ -33,7 +33,7 @@ final class RelayMailboxes: Sendable {
         )
     }
 
-    /// Posts one of the rare messages about the relay's end, even if mailboxes are full.
+    /// Posts one of the rare messages about new settings and the relay's end, even if mailboxes are full.
     func postToAllShards(_ message: ShardMessage) {
         for mailbox in shards { mailbox.postEvenIfFull(message) }
     }

@@ -19,7 +19,7 @@ enum ShardMessage: Sendable {
     case registry(RegistryMessage)
     /// Questions of the operator to all shards and to the trace.
     indirect case control(ControlMessage)
-    /// The end of the relay.
+    /// New settings, and the end of the relay.
     case lifecycle(RelayLifecycleMessage)
 }
 
@@ -103,6 +103,8 @@ enum ControlMessage: Sendable {
 enum RelayLifecycleMessage: Sendable {
     /// Accept no more pushes, answer those that are open, say goodbye to devices.
     case drain
+    /// A reload: ``SettingsInForce`` has newer settings.
+    case settingsChanged
     /// All shards are drained and the ledger is closed: end the loop.
     case stop
 }

@@ -12,11 +12,11 @@ final class ProviderConnections {
     let home: DeviceHome
     let sessions: ProviderSessions
     /// How closely the relay follows Apple.
-    let compatibility: APNsCompatibility
+    private(set) var compatibility: APNsCompatibility
     /// Whether header blocks of requests are decoded by our code or by nghttp2.
-    let requestHeaders: ProtocolCode.RequestHeaders
+    private(set) var requestHeaders: ProtocolCode.RequestHeaders
     /// How long a connection may stay without a request.
-    let idleMilliseconds: Int
+    private(set) var idleMilliseconds: Int
     /// Captures requests and applies rules to pushes; nil on a relay in production.
     let bench: TestBench?
     /// The callbacks that the operator allows; nil if they are off.
@@ -37,6 +37,14 @@ final class ProviderConnections {
         idleMilliseconds = settings.providerIdleMilliseconds
         bench = settings.bench
         callbacks = settings.callbacks
+    }
+
+    /// Applies the settings of a reload: compatibility and idle time to all connections, the rest to new ones.
+    func apply(_ settings: ShardSettings) {
+        compatibility = settings.compatibility
+        requestHeaders = settings.protocolCode.requestHeaders
+        idleMilliseconds = settings.providerIdleMilliseconds
+        for session in sessions.all { session.settingsChanged() }
     }
 
     var count: Int { sessions.count }

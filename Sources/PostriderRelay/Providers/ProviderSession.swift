@@ -81,6 +81,12 @@ final class ProviderSession: EndpointOwner {
         endpoint.closeWhenAnswered(.localClose, debug: Rejection.shutdown.body(), settles: true)
     }
 
+    /// The relay's settings were changed by a reload.
+    func settingsChanged() {
+        admission.fidelity = connections.compatibility
+        lookAgain(afterMilliseconds: connections.idleMilliseconds)
+    }
+
     // MARK: EndpointOwner
 
     func opened() {

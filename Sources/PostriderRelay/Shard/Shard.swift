@@ -40,6 +40,10 @@ final class Shard {
         var drained: (() -> Void)?
         /// Ends the loop.
         let stop: () -> Void
+        /// Returns the settings after a reload; nil if nothing can reload.
+        let renew: () -> ShardSettings?
+        /// These settings are applied.
+        let renewed: () -> Void
     }
 
     /// How often expired notifications of absent devices are looked for.
@@ -49,10 +53,14 @@ final class Shard {
         _ context: ShardContext, _ settings: ShardSettings = ShardSettings(), migrator: ConnectionMigrator,
         refusalPace: RefusalPace = RefusalPace(),
         onMeasured: @escaping (ShardReport, UInt64) -> Void = { _, _ in },
-        onDrained: @escaping () -> Void = {}, onStop: @escaping () -> Void = {}
+        onDrained: @escaping () -> Void = {}, onStop: @escaping () -> Void = {},
+        onSettingsChanged: @escaping () -> ShardSettings? = { nil },
+        onSettingsApplied: @escaping () -> Void = {}
     ) {
         self.context = context
-        hooks = Hooks(measured: onMeasured, drained: onDrained, stop: onStop)
+        hooks = Hooks(
+            measured: onMeasured, drained: onDrained, stop: onStop, renew: onSettingsChanged,
+            renewed: onSettingsApplied)
         changes = RegistryChanges(context)
         queries = ShardQueries(context)
         directory = DeviceDirectory(context, changes, settings.presence)
@@ -94,6 +102,14 @@ final class Shard {
         home.saveSightings()
         home.journal.tick(hasDevices: !devices.isEmpty)
         sweepTimer?.arm(afterMilliseconds: Self.sweepMilliseconds)
+    }
+
+    /// Applies the settings of a reload.
+    func apply(_ settings: ShardSettings) {
+        home.apply(settings)
+        providers.apply(settings)
+        devices.deviceLinks = settings.protocolCode.deviceLinks
+        if let sample = settings.traceSample { context.trace.change(sample: sample) }
     }
 
     // MARK: A turn
@@ -145,6 +161,9 @@ final class Shard {
         case .control(.enrolled(let record, let tags)): directory.enrolled(record, tags)
         case .control(.traced(let ticket, let answer)): context.trace.answered(ticket, answer)
         case .lifecycle(.drain): drain()
+        case .lifecycle(.settingsChanged):
+            hooks.renew().map(apply)
+            hooks.renewed()
         case .lifecycle(.stop):
             context.trace.flush()
             hooks.stop()

@@ -19,6 +19,8 @@ struct ShardSettings: Sendable {
     var bench: TestBench?
     /// The callbacks that the operator allows; nil if they are off.
     var callbacks: CallbackConfiguration?
+    /// One of this many pushes is traced; nil for none. Only a reload reads it: a shard starts with its recorder.
+    var traceSample: Int?
     /// The presence of devices, shared with all threads.
     var presence = PresenceExchange()
 }
@@ -34,5 +36,6 @@ extension ShardSettings {
         providerIdleMilliseconds = configuration.providerIdleSeconds * 1000
         bench = configuration.bench
         callbacks = configuration.callbacks
+        traceSample = configuration.traceSample
     }
 }

@@ -18,6 +18,8 @@ public final class Relay: Sendable {
     public let deviceAddresses: [SocketAddress]
 
     private let tls: RelayTLS
+    private let gate: ConnectionLimiter
+    private let settings: SettingsInForce
     let mailboxes: RelayMailboxes
     let ledgerMeasures: LedgerMeasures
     private let drained: CountDownLatch
@@ -27,7 +29,8 @@ public final class Relay: Sendable {
     private let trace: TraceThread?
 
     private init(
-        _ listening: ShardThread.Listening, _ tls: RelayTLS, _ mailboxes: RelayMailboxes,
+        _ listening: ShardThread.Listening, _ tls: RelayTLS, _ gate: ConnectionLimiter,
+        _ settings: SettingsInForce, _ mailboxes: RelayMailboxes,
         _ ledgerMeasures: LedgerMeasures, drained: CountDownLatch,
         closed: CountDownLatch, stopped: CountDownLatch, _ trace: TraceThread?
     ) {
@@ -35,6 +38,8 @@ public final class Relay: Sendable {
         developmentProviderAddresses = listening.developmentProviders
         deviceAddresses = listening.devices
         self.tls = tls
+        self.gate = gate
+        self.settings = settings
         self.mailboxes = mailboxes
         self.ledgerMeasures = ledgerMeasures
         self.drained = drained
@@ -73,7 +78,7 @@ public final class Relay: Sendable {
             enrolmentKeys: loaded.registry.enrolmentKeys,
             log: log
         )
-        let policies = PolicyInForce(policy)
+        let (policies, settings) = (PolicyInForce(policy), SettingsInForce(configuration))
         let (gate, refusalPace) = (ConnectionLimiter(configuration.sourceLimits), RefusalPace())
         let (trace, tracedRow) = await startTrace(configuration, mailboxes, log, openTrace)
         // A row that never reached the disk may be in the trace.
@@ -97,7 +102,7 @@ public final class Relay: Sendable {
                 refusalPace: refusalPace,
                 mailboxes: mailboxes,
                 rows: rows,
-                policies: policies,
+                inForce: (policies, settings),
                 loaded: TransferBox(loaded),
                 ready: ready,
                 drained: drained,
@@ -116,7 +121,8 @@ public final class Relay: Sendable {
         guard let listening else { preconditionFailure("a relay has at least one shard") }
         await ready.reachesZero()
         return Relay(
-            listening, tls, mailboxes, ledgerMeasures, drained: drained, closed: closed, stopped: stopped,
+            listening, tls, gate, settings, mailboxes, ledgerMeasures, drained: drained, closed: closed,
+            stopped: stopped,
             trace)
     }
 
@@ -146,12 +152,20 @@ public final class Relay: Sendable {
     /// When the relay's certificate expires, in seconds since 1970; nil if that is unknown.
     var certificateExpiry: Int? { tls.certificateExpiry }
 
-    /// Reads the certificate, its key and the trust file again, from the paths in `configuration`; nothing else of it
-    /// counts. New connections use them once this has returned; open ones are not affected.
+    /// Reads the certificate, its key and the trust file again, and applies the limits, the compatibility, the
+    /// protocol code and the trace's sample of `configuration`. When this returns, every shard uses them; certificates
+    /// and protocol code count for new connections. Addresses, shards and everything else that a relay is started with
+    /// stay.
     ///
     /// - Throws: a sentence that names the faulty file; then nothing has changed.
-    public func reload(_ configuration: RelayConfiguration) throws(CryptoError) {
+    public func reload(_ configuration: RelayConfiguration) async throws(CryptoError) {
         try tls.renew(configuration)
+        gate.change(configuration.sourceLimits)
+        let applied = CountDownLatch(from: mailboxes.shards.count)
+        settings.replace(configuration, unread: applied)
+        mailboxes.postToAllShards(.lifecycle(.settingsChanged))
+        await applied.reachesZero()
+        if let sample = configuration.traceSample { mailboxes.trace.postEvenIfFull(.sample(sample)) }
     }
 
     /// Stops in good order: open pushes are answered, devices are told to come back, and everything that was accepted

@@ -21,7 +21,8 @@ struct ShardThread: Sendable {
     let refusalPace: RefusalPace
     let mailboxes: RelayMailboxes
     let rows: RowSequence
-    let policies: PolicyInForce
+    /// The access policy and the settings, which change while the relay runs.
+    let inForce: (policies: PolicyInForce, settings: SettingsInForce)
     let loaded: TransferBox<LoadedStore>
     /// Counted down when the shard has added what was loaded.
     let ready: CountDownLatch
@@ -76,7 +77,7 @@ struct ShardThread: Sendable {
             outbox: mailboxes.outbox(ofShard: index),
             rows: rows,
             codec: try DeviceTokenCodec(secrets: registry.tokenSecrets),
-            policies: policies,
+            policies: inForce.policies,
             random: Entropy(),
             trace: trace?.recorder(ofShard: index) ?? TraceRecorder(),
             topicLabels: topicLabels,
@@ -93,7 +94,13 @@ struct ShardThread: Sendable {
             onStop: { [unowned loop, stopped] in
                 loop.stop()
                 stopped.countDown()
-            }
+            },
+            onSettingsChanged: { [unowned loop, inForce] in
+                let configuration = inForce.settings.current
+                loop.busyPollingMicroseconds = configuration.busyPollingMicroseconds
+                return ShardSettings(configuration)
+            },
+            onSettingsApplied: { [inForce] in inForce.settings.noteApplied() }
         )
         loop.busyPollingMicroseconds = configuration.busyPollingMicroseconds
         loop.turnEnded = { [unowned shard] in shard.turnEnded() }

@@ -14,6 +14,8 @@ enum TraceRequest: Sendable {
     case callbacks([CallbackTracker.Wanted])
     /// Answer with ``ControlMessage/traced(ticket:_:)``.
     case question(TraceQuestion, ticket: UInt64, asker: Int)
+    /// The shards trace one of this many pushes from now on.
+    case sample(Int)
     /// Nothing follows: close the trace and stop.
     case close
 }
@@ -41,7 +43,7 @@ final class TraceRecorder {
     /// Nil if nothing is traced.
     private let post: Post?
     /// One of this many pushes is traced.
-    private let sample: UInt64
+    private var sample: UInt64
     private let shard: Int
     private let losses: TraceLosses
     private let hasher = SHA256Hasher()
@@ -69,6 +71,12 @@ final class TraceRecorder {
         self.sample = UInt64(sample)
         self.shard = shard
         self.losses = losses
+    }
+
+    /// Traces one of `sample` pushes from now on.
+    func change(sample: Int) {
+        precondition(sample > 0)
+        self.sample = UInt64(sample)
     }
 
     /// Whether anything is traced.

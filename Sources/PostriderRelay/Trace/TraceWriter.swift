@@ -4,7 +4,7 @@ import PostriderNotifications
 /// pushes.
 final class TraceWriter {
     private let store: any TraceStore
-    private let sample: Int
+    private var sample: Int
     private let losses: TraceLosses
     private let log: Log
     private let post: (ShardMessage, Int) -> Void
@@ -72,6 +72,7 @@ final class TraceWriter {
             case .refusals(let refusals): write(refusals)
             case .callbacks(let wanted): callbacks?.expect(wanted)
             case .question(let question, let ticket, let asker): take(question, ticket, asker)
+            case .sample(let sample): self.sample = sample
             case .close: close()
             }
         }

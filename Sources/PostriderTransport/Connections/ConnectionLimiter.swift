@@ -92,21 +92,23 @@ public final class ConnectionLimiter: Sendable {
     }
 
     private struct State {
+        var limits: SourceLimits
         var entries: [Source: Entry] = [:]
         var handshakes = 0
         var lastSweep: UInt64 = 0
+
+        /// The nanoseconds between two connections of a source that keeps to its average rate.
+        var interval: UInt64 { 1_000_000_000 / UInt64(limits.attemptsPerSecond) }
     }
 
-    private let limits: SourceLimits
-    private let state = Mutex(State())
-    private let interval: UInt64
+    private let state: Mutex<State>
     private static let sweepNanoseconds: UInt64 = 1_000_000_000
 
     /// Creates a limiter that has admitted nothing yet.
-    public init(_ limits: SourceLimits) {
-        self.limits = limits
-        interval = 1_000_000_000 / UInt64(limits.attemptsPerSecond)
-    }
+    public init(_ limits: SourceLimits) { state = Mutex(State(limits: limits)) }
+
+    /// Replaces the limits, for connections that begin from now on. Those that are open stay and count.
+    public func change(_ limits: SourceLimits) { state.withLock { $0.limits = limits } }
 
     /// The number of sources that are remembered.
     public var sourceCount: Int { state.withLock { $0.entries.count } }
@@ -115,6 +117,7 @@ public final class ConnectionLimiter: Sendable {
     /// open.
     func admit(_ source: Source, now: UInt64) throws(Refusal) -> ConnectionPermit {
         let refusal = state.withLock { state -> Refusal? in
+            let (limits, interval) = (state.limits, state.interval)
             if state.entries.count >= limits.sources, state.entries[source] == nil {
                 sweep(&state, now)
                 guard state.entries.count < limits.sources else { return .sources }

@@ -34,8 +34,8 @@ enum AgentCommand: Command {
             try AgentSettings(options: options, environment: environment, readFile: FileText.readIfThere)
         }
         let settings = try readSettings()
-        let threshold = LogThreshold(settings.logLevel)
-        let log = try ServiceLog.start(threshold, settings.logFormat)
+        let service = try ServiceLog.start(LogThreshold(settings.logLevel), settings.logFormat)
+        let log = service.log
         try DescriptorNeed.agent.check()
         let requests = try Termination.requests()
         let supervision = Supervision(environment, log: log)
@@ -45,15 +45,16 @@ enum AgentCommand: Command {
         }
         Task {
             for await request in requests {
-                if request == .reload, !start.hasStarted {
+                let isReload = request != .end
+                if isReload, !start.hasStarted {
                     log.notice("not reloaded: the agent has not started yet")
                     continue
                 }
-                if request == .end { start.giveUp() }
+                if !isReload { start.giveUp() }
                 guard let agent = try? await start.agent() else { continue }
-                if request == .reload {
+                if isReload {
                     supervision.tell(Supervisor.reloadingState)
-                    await reload(agent, settings, threshold, log, readSettings)
+                    await reload(agent, settings, service, readSettings)
                     supervision.tell("READY=1")
                 } else {
                     supervision.tell("STOPPING=1")
@@ -87,16 +88,17 @@ enum AgentCommand: Command {
 
     /// Reads the files again that may have changed. If one is invalid, all settings stay as they were.
     private static func reload(
-        _ agent: Agent, _ atStart: AgentSettings, _ threshold: LogThreshold, _ log: Log,
+        _ agent: Agent, _ atStart: AgentSettings, _ service: ServiceLog,
         _ readSettings: () throws -> AgentSettings
     ) async {
         do {
             let settings = try readSettings()
+            try ServiceLog.requirePlace(for: settings.logFormat)
             let found = await agent.reload(settings.agent)
-            threshold.level = settings.logLevel
-            log.notice("reloaded: \(found)\(settings.texts.unheeded(since: atStart.texts))")
+            service.change(settings.logLevel, settings.logFormat)
+            service.log.notice("reloaded: \(found)\(settings.texts.unheeded(since: atStart.texts))")
         } catch {
-            log.error("not reloaded, everything stays as it was: \(error)")
+            service.log.error("not reloaded, everything stays as it was: \(error)")
         }
     }
 

@@ -29,6 +29,7 @@ enum AgentSetting: String, SettingName {
 
     static let reloaded: Set<AgentSetting> = [
         .appsDirectory, .notifications, .deliveryAttempts, .reports, .savePower, .keyboardUser, .logLevel,
+        .logFormat,
     ]
 
     static let lists: Set<AgentSetting> = [.deviceTags]

@@ -46,7 +46,7 @@ enum DevCommand: Command {
         } _: { setting, words in
             try word(options, setting, words)
         }
-        let log = try ServiceLog.start(LogThreshold(level), format)
+        let log = try ServiceLog.start(LogThreshold(level), format).log
         let served = try await ServedRelay.start(
             configuration, dataDirectory: folder.dataDirectory, metrics: try metrics(options),
             callbacks: callbacks, changes: changes, log: log)
@@ -65,8 +65,9 @@ enum DevCommand: Command {
                 values.guide(program: CommandLine.arguments[0], folder: options.string("directory")))
         }
         let code = await served.untilEnd {
-            try served.relay.reload(configuration)
-            return "new connections see the certificate in \(configuration.certificateChainFile)"
+            try await served.relay.reload(configuration)
+            return ReloadResult(
+                sentence: "new connections see the certificate in \(configuration.certificateChainFile)")
         }
         DevBench.tellUnmatchedRules(of: bench, log)
         return code

@@ -38,7 +38,7 @@ struct LogEncoder: Sendable {
             return prefix(line.level)
                 + "{\(members.map { "\(Self.quoted($0)):\(Self.quoted($1))" }.joined(separator: ","))}"
         case .journal:
-            var fields = ["PRIORITY=\(line.level.rawValue)", "MESSAGE=\(text)"]
+            var fields = ["\(Self.entryStart)\(line.level.rawValue)", "MESSAGE=\(text)"]
             for (name, value) in line.fields.named {
                 let name = "POSTRIDER_" + name.uppercased().replacing("-", with: "_")
                 fields.append("\(name)=\(Self.visible(value))")
@@ -51,6 +51,9 @@ struct LogEncoder: Sendable {
     func text(ofComplaint text: String, at time: Date) -> String {
         format == .text ? text : self.text(of: Log.Line(.error, text), at: time)
     }
+
+    /// How the text of an entry for the journal begins, and no line in another format.
+    static let entryStart = "PRIORITY="
 
     /// The fields of an entry for the journal. No field has a line break.
     static func fields(ofEntry text: String) -> [String] { text.split(separator: "\n").map(String.init) }

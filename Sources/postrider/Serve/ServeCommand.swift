@@ -14,8 +14,8 @@ enum ServeCommand: Command {
         guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let atStart = try Settings(options: options)
         let settings = try atStart.forRelay()
-        let threshold = LogThreshold(settings.logLevel)
-        let log = try ServiceLog.start(threshold, settings.logFormat)
+        let service = try ServiceLog.start(LogThreshold(settings.logLevel), settings.logFormat)
+        let log = service.log
         let served = try await ServedRelay.start(
             settings.relay, dataDirectory: settings.dataDirectory, metrics: settings.metrics,
             callbacks: settings.callbacks, log: log)
@@ -26,14 +26,23 @@ enum ServeCommand: Command {
                 + "\(development.isEmpty ? "" : " and \(development) (development)"), devices to "
                 + "\(list(relay.deviceAddresses)), the operator to \(settings.relay.controlAddress); "
                 + "\(settings.relay.shards) shards, \(DescriptorNeed.roomNow)")
+        var inForce = atStart.texts
         return await served.untilEnd {
             let read = try Settings(options: options)
             let settings = try read.forRelay()
-            try served.relay.reload(settings.relay)
+            try settings.callbacks?.requireWholeTrace(settings.relay)
+            try ServiceLog.requirePlace(for: settings.logFormat)
+            try await served.relay.reload(settings.relay)
             if let metrics = settings.metrics { try served.metrics?.renew(metrics) }
-            threshold.level = settings.logLevel
-            return "new connections see the certificate in \(settings.relay.certificateChainFile)"
-                + read.texts.unheeded(since: atStart.texts)
+            service.change(settings.logLevel, settings.logFormat)
+            defer { inForce = read.texts }
+            let changes = read.texts.changes(since: inForce)
+            let sentence =
+                "new connections see the certificate in \(settings.relay.certificateChainFile)"
+                + changes.map { "; \($0.sentence)" }.joined() + read.texts.unheeded(since: atStart.texts)
+            return ReloadResult(
+                sentence: sentence,
+                changes: Dictionary(uniqueKeysWithValues: changes.map { ($0.name.rawValue, $0.new ?? "") }))
         }
     }
 
@@ -46,8 +55,8 @@ enum ServeCommand: Command {
         summary: """
             Run the relay until SIGTERM or SIGINT. Every setting can stand in the configuration file, in the \
             environment, or here; what stands here wins over the environment, which wins over the file. \
-            SIGHUP has it read its certificate, key, trust file, metrics token and log level again; \
-            connections stay.
+            SIGHUP has it read settings and files again, and apply all but addresses, directories, threads \
+            and recordings; connections stay. A mistake in them changes nothing.
             """,
         options: [Settings.fileOption] + Setting.allCases.map(\.option),
         sections: [

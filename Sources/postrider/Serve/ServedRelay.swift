@@ -65,22 +65,24 @@ struct ServedRelay {
     /// Reports readiness, reloads on request, waits for the first request to end, drains, and returns the exit code.
     /// A second request cuts the drain short; no accepted notification is lost by that.
     ///
-    /// - Parameter reload: reads the files again that may have changed, and returns what it found, for the log. It
-    ///   changes nothing if it throws.
-    func untilEnd(reload: () throws -> String) async -> Int32 {
+    /// - Parameter reload: reads the files again that may have changed, and returns what it found. It changes nothing
+    ///   if it throws.
+    func untilEnd(reload: () async throws -> ReloadResult) async -> Int32 {
         supervision.tell("READY=1")
         let watch = supervision.watch { [control] in (try? await control.request("GET", "/v1/status")) != nil
         }
         defer { watch?.cancel() }
         var requests = requests.makeAsyncIterator()
         var request = await requests.next()
-        while request == .reload {
+        while case .reload(let sender)? = request {
             supervision.tell(Supervisor.reloadingState)
             do {
-                let found = try reload()
-                log.notice("reloaded: \(found)")
+                let result = try await reload()
+                log.notice("reloaded: \(result.sentence)")
+                noteReload(by: sender, result.changes, refusal: nil)
             } catch {
                 log.error("not reloaded, everything stays as it was: \(error)")
+                noteReload(by: sender, [:], refusal: "\(error)")
             }
             supervision.tell("READY=1")
             request = await requests.next()
@@ -105,4 +107,19 @@ struct ServedRelay {
         log.notice(code == 0 ? "ended in good order" : "ended before everybody was answered")
         return code
     }
+
+    /// Records a reload in the audit.
+    private func noteReload(by sender: SignalSender?, _ changes: [String: String], refusal: String?) {
+        let caller = OperatorChange.Caller(user: sender?.user, process: sender?.process)
+        let now = Moment(milliseconds: EventLoop.realtimeMilliseconds)
+        audit.record(OperatorChange(reload: changes, refusal: refusal, by: caller, at: now))
+    }
+}
+
+/// What a reload has changed.
+struct ReloadResult {
+    /// For the log, a part of a sentence.
+    let sentence: String
+    /// The settings that have new values, which are applied.
+    var changes: [String: String] = [:]
 }

@@ -38,12 +38,24 @@ final class LogThreshold: Sendable {
 final class ServiceLog: Sendable {
     private let repeats = Repeats()
     private let threshold: LogThreshold
-    private let encoder: LogEncoder
+    private let encoding: Encoding
     private let writer: LineWriter
 
     /// Counts the lines that were left out. It is used by the writer's thread, too.
     private final class Repeats: Sendable {
         let filter = Mutex(RepeatFilter())
+    }
+
+    /// How lines become text. A reload changes it while the writer's thread uses it.
+    private final class Encoding: Sendable {
+        private let encoder: Mutex<LogEncoder>
+
+        init(_ encoder: LogEncoder) { self.encoder = Mutex(encoder) }
+
+        var current: LogEncoder {
+            get { encoder.withLock { $0 } }
+            set { encoder.withLock { $0 = newValue } }
+        }
     }
 
     /// - Parameters:
@@ -55,10 +67,12 @@ final class ServiceLog: Sendable {
         write: @escaping @Sendable (String) -> Bool = Console.writeError
     ) throws(TransportError) {
         self.threshold = threshold
-        self.encoder = encoder
+        let encoding = Encoding(encoder)
+        self.encoding = encoding
         writer = try LineWriter(
             name: "log", write: write,
             dropped: { count in
+                let encoder = encoding.current
                 let reader = encoder.format == .journal ? "the journal" : "stderr"
                 let sentence =
                     count == 1
@@ -70,7 +84,7 @@ final class ServiceLog: Sendable {
                 let now = EventLoop.monotonicNanoseconds
                 let (lines, next) = repeats.filter.withLock { ($0.takeDue(now: now), $0.nextDue) }
                 return LineWriter.Idle(
-                    lines: lines.map { encoder.text(of: $0, at: Date()) },
+                    lines: lines.map { encoding.current.text(of: $0, at: Date()) },
                     milliseconds: next.map { Int((max($0, now) - now) / 1_000_000) + 1 })
             },
             counter: { LastWords.unwritten.add($0, ordering: .relaxed) })
@@ -79,22 +93,35 @@ final class ServiceLog: Sendable {
     /// Starts the log of this process. Complaints of ``Console`` are written to it from now on.
     ///
     /// - Throws: ``CommandFailure`` if the log is to go to a journal that is not there, or `TransportError`.
-    static func start(_ threshold: LogThreshold, _ format: LogFormat = .text) throws -> Log {
-        let service: ServiceLog
-        if format == .journal {
-            guard Journal.isThere else {
-                throw CommandFailure(
-                    "log-format is journal, but systemd-journald does not listen at \(Journal.socket): start "
-                        + "it, or choose text or json.")
-            }
-            service = try ServiceLog(threshold, LogEncoder(format: .journal, isJournal: false)) { entry in
-                Journal.write(LogEncoder.fields(ofEntry: entry))
-            }
-        } else {
-            service = try ServiceLog(threshold, LogEncoder(format: format, isJournal: isJournal))
-        }
+    static func start(_ threshold: LogThreshold, _ format: LogFormat = .text) throws -> ServiceLog {
+        try requirePlace(for: format)
+        let service = try ServiceLog(threshold, encoder(format), write: put)
         Console.useLog(service)
-        return service.log
+        return service
+    }
+
+    /// Refuses a format whose reader is not there.
+    static func requirePlace(for format: LogFormat) throws(CommandFailure) {
+        guard format == .journal, !Journal.isThere else { return }
+        throw CommandFailure(
+            "log-format is journal, but systemd-journald does not listen at \(Journal.socket): start "
+                + "it, or choose text or json.")
+    }
+
+    /// Writes further lines from this level on, in this format.
+    func change(_ level: Log.Level, _ format: LogFormat) {
+        threshold.level = level
+        if format != encoding.current.format { encoding.current = Self.encoder(format) }
+    }
+
+    private static func encoder(_ format: LogFormat) -> LogEncoder {
+        LogEncoder(format: format, isJournal: format != .journal && isJournal)
+    }
+
+    /// Writes the text of a line to the reader that it was made for; the format may have changed since.
+    private static func put(_ text: String) -> Bool {
+        text.hasPrefix(LogEncoder.entryStart)
+            ? Journal.write(LogEncoder.fields(ofEntry: text)) : Console.writeError(text)
     }
 
     /// The log that writes here.
@@ -102,7 +129,7 @@ final class ServiceLog: Sendable {
 
     /// Writes a complaint of the program.
     func add(_ text: String) {
-        writer.add(encoder.text(ofComplaint: text, at: Date()))
+        writer.add(encoding.current.text(ofComplaint: text, at: Date()))
     }
 
     /// Logs how many lines were left out, and waits for a moment until everything is written.
@@ -123,7 +150,7 @@ final class ServiceLog: Sendable {
         if isRepeat { writer.ring() }
     }
 
-    private func add(_ line: Log.Line) { writer.add(encoder.text(of: line, at: Date())) }
+    private func add(_ line: Log.Line) { writer.add(encoding.current.text(of: line, at: Date())) }
 
     /// Whether stderr goes to the journal. systemd passes device and inode of the socket that it made for the
     /// journal; stderr may have been redirected since.

@@ -8,8 +8,8 @@ enum Termination {
     enum Request: Equatable {
         /// To end in order.
         case end
-        /// To read the files again that may have changed.
-        case reload
+        /// To read the settings and files again that may have changed.
+        case reload(by: SignalSender?)
     }
 
     private static let signals = [SIGTERM, SIGINT, SIGHUP]
@@ -28,11 +28,11 @@ enum Termination {
         _ = try Thread.spawn(name: "signals") {
             do throws(TransportError) {
                 let loop = try EventLoop()
-                try loop.onSignal(signals) { signal in
+                try loop.onSignalOfSender(signals) { signal, sender in
                     // SIGHUP also means that the terminal was closed. The command ends then, because the user could
                     // not end it later.
                     let hasLostTerminal = hadTerminal && isatty(STDERR_FILENO) == 0
-                    requests.yield(signal == SIGHUP && !hasLostTerminal ? .reload : .end)
+                    requests.yield(signal == SIGHUP && !hasLostTerminal ? .reload(by: sender) : .end)
                 }
                 loop.run()
             } catch {

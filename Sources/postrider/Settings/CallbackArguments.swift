@@ -54,14 +54,18 @@ struct CallbackArguments {
         try self.init(policy: policy, secretFile: path) { options.error("--callback-secret \($0)") }
     }
 
+    /// Refuses a relay that does not trace every push.
+    func requireWholeTrace(_ configuration: RelayConfiguration) throws(CommandFailure) {
+        guard configuration.traceSample != 1 else { return }
+        throw CommandFailure(
+            "callback-allow needs a trace of every push: leave out trace and trace-sample.", exitCode: 2)
+    }
+
     /// Starts the sender, and has the relay use it.
     ///
     /// - Throws: a sentence if the relay does not trace every push, or libcurl cannot be used.
     func start(for configuration: inout RelayConfiguration, log: Log) throws -> CallbackSender {
-        guard configuration.traceSample == 1 else {
-            throw CommandFailure(
-                "callback-allow needs a trace of every push: leave out trace and trace-sample.", exitCode: 2)
-        }
+        try requireWholeTrace(configuration)
         let counts = CallbackCounts()
         let sender = try CallbackSender(key: key, counts: counts, log: log)
         configuration.callbacks = CallbackConfiguration(policy: policy, counts: counts, send: sender.send)

@@ -40,7 +40,16 @@ enum Setting: String, SettingName {
     case logFormat = "log-format"
 
     static let reloaded: Set<Setting> = [
-        .certificate, .privateKey, .privateKeyGroup, .providerTrust, .metricsToken, .logLevel,
+        .certificate, .privateKey, .privateKeyGroup, .providerTrust, .tlsRecords, .metricsToken,
+        .sourceConnections, .sourceRate, .providerIdleSeconds, .pushesPerSecond, .deviceFetches,
+        .busyPollingMicroseconds, .deviceExpiryDays, .strictness, .storage, .spellings, .streamLimitRamp,
+        .requestHeaders, .deviceLinks, .traceSample, .logLevel, .logFormat,
+    ]
+
+    /// The settings that a reload does not apply; docs/operate/certificates.md says why.
+    static let keptFromStart: Set<Setting> = [
+        .providerAddress, .developmentProviderAddress, .deviceAddress, .controlAddress, .metricsAddress,
+        .dataDirectory, .shards, .onPresence, .callbackAllow, .callbackSecret, .trace, .capture,
     ]
 
     static let lists: Set<Setting> = [

@@ -135,6 +135,27 @@ struct SettingTexts<Name: SettingName> {
     /// `true` or `false`; nil if it is not set.
     func boolean(_ name: Name) throws -> Bool? { try value(name, form: "true or false") { Bool($0) } }
 
+    /// A setting that a reload has applied.
+    struct Change {
+        let name: Name
+        /// Its text; nil if it is not set any more.
+        let new: String?
+        /// Its text before; nil if it was not set.
+        let old: String?
+
+        /// What was changed, for the log.
+        var sentence: String {
+            let (name, before) = (name.rawValue, old.map { "it was \($0)" } ?? "it was not set")
+            return new.map { "\(name) is \($0) now (\(before))" } ?? "\(name) is not set now (\(before))"
+        }
+    }
+
+    /// The settings that a reload applies and whose texts have changed, in the order of their names' declaration.
+    func changes(since before: SettingTexts) -> [Change] {
+        Name.allCases.filter { Name.reloaded.contains($0) && self[$0] != before[$0] }
+            .map { Change(name: $0, new: self[$0], old: before[$0]) }
+    }
+
     /// The end of a reload's log line, about changed settings that apply only from the next start on; empty if there
     /// are none.
     func unheeded(since start: SettingTexts) -> String {

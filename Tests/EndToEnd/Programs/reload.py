@@ -3,6 +3,7 @@
 usage: reload.py POSTRIDER FOLDER
 """
 
+import json
 import os
 import pty
 import signal
@@ -61,7 +62,7 @@ class ServedRelay:
         host, port = line.split(words)[1].split(",")[0].split(":")
         return host, int(port)
 
-    def configure(self, level):
+    def configure(self, level, **more):
         (self.folder / "relay.yaml").write_text("".join(f"{name}: {value}\n" for name, value in {
             "provider-address": "127.0.0.1:0",
             "device-address": "127.0.0.1:0",
@@ -71,6 +72,7 @@ class ServedRelay:
             "provider-trust": self.trust,
             "log-level": level,
             "shards": 2,
+            **{name.replace("_", "-"): value for name, value in more.items()},
         }.items()))
 
     def logged(self, words):
@@ -164,6 +166,21 @@ def show(relay):
     require(relay.lets_in(provider), "the provider's authority is trusted")
     living.pop().close()
     relay.logged("debug")
+    relay.configure("debug", source_rate="fast")
+    line = relay.reload("not reloaded, ")
+    require("relay.yaml:9:" in line and "source-rate" in line, f"the log names file and line: {line}")
+    relay.configure("notice", log_format="json", source_rate=50, shards=3)
+    line = json.loads(relay.reload("reloaded: "))["message"]
+    for words in ["source-rate is 50 now (it was not set)", "log-format is json now", "log-level is notice now (it was debug)",
+                  "shards has changed, which counts from the next start on"]:
+        require(words in line, f"the log says '{words}': {line}")
+    relay.configure("notice", log_format="text")
+    require(relay.reload("reloaded: ").startswith("20"), "the log is text again")
+    reloads = [json.loads(line) for line in (relay.folder / "data/audit.jsonl").read_text().splitlines()]
+    done = [record for record in reloads if record["outcome"] == "done"]
+    require(all(record["action"] == "reload" and record["pid"] == os.getpid() for record in reloads), "reloads are audited")
+    require(any(record.get("details", {}).get("source-rate") == "50" for record in done), f"with what changed: {done}")
+    say("limits and the log's form change while the relay runs, and one line tells what has changed")
     say("the next good ones are taken, the trust file with them, and the log's new level")
 
 

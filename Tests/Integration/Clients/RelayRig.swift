@@ -20,6 +20,7 @@ final class RelayRig {
     let tls: TestTLS
     let signingKey = ES256.PrivateKey.generate()
     private let folder: TemporaryFolder
+    private let configuration: RelayConfiguration
 
     init(
         shards: Int = 2, fetches: Int = Limits.fetches.usual, records: TLSRecords = .own
@@ -39,6 +40,7 @@ final class RelayRig {
         configuration.deviceFetches = fetches
         configuration.tlsRecords = records
         configuration.developmentProviderAddresses = [try SocketAddress("127.0.0.1:0")]
+        self.configuration = configuration
         let changes = try Self.registry(signingKey.publicKey)
         relay = try await Relay.start(configuration, log: .none) {
             let store = MemoryStore()
@@ -58,6 +60,13 @@ final class RelayRig {
                 EnrolmentKeyRecord(
                     name: "test", digest: EnrolmentKey.digest(enrolmentKey), addedAt: moment)),
         ]
+    }
+
+    /// Reloads the relay with changed settings.
+    func reload(_ change: (inout RelayConfiguration) -> Void) async throws {
+        var changed = configuration
+        change(&changed)
+        try await relay.reload(changed)
     }
 
     /// Ends the relay; its clients continue.

@@ -12,6 +12,17 @@ struct OperatorChangeTests {
             at: Moment(milliseconds: 5))
     }
 
+    @Test("is a reload too: with the settings that changed, or with the reason why none did")
+    func reload() {
+        let caller = OperatorChange.Caller(user: 0, process: 1)
+        let moment = Moment(milliseconds: 5)
+        let done = OperatorChange(
+            reload: ["source-rate": "5"], refusal: nil, by: caller, at: moment)
+        #expect(done.action == "reload" && done.details == ["source-rate": "5"] && done.status == 200)
+        let refused = OperatorChange(reload: [:], refusal: "No.", by: caller, at: moment)
+        #expect(refused.status == 400 && refused.refusal == "No." && refused.details.isEmpty)
+    }
+
     @Test(
         "is told in the words of the commands",
         arguments: [

@@ -115,7 +115,9 @@ struct ShardMessageTests {
             .registry(.applied(ticket: 1, .success(()))), .registry(.applied(ticket: 1, .failure(failure))),
             .registry(.policyChanged(generation: 2)),
         ]
-        + controls.map { .control($0) } + [.lifecycle(.drain), .lifecycle(.stop)]
+        + controls.map { .control($0) } + [
+            .lifecycle(.drain), .lifecycle(.settingsChanged), .lifecycle(.stop),
+        ]
 
     /// The name of a message. A new case does not compile before it has a name here, and then it needs a message in
     /// ``all``.
@@ -144,6 +146,7 @@ struct ShardMessageTests {
         case .control(.enrolled): "enrolled device"
         case .control(.traced): "traced"
         case .lifecycle(.drain): "drain"
+        case .lifecycle(.settingsChanged): "settings"
         case .lifecycle(.stop): "stop"
         }
     }
@@ -166,7 +169,7 @@ struct ShardMessageTests {
     }
 
     @Test("of every kind is looked at")
-    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 24) }
+    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 25) }
 
     @Test("would be seen to hold an object or a closure if it did")
     private func seen() {

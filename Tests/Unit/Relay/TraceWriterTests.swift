@@ -19,7 +19,7 @@ struct TraceRecorderTests {
             switch letter {
             case .records(let some): records += some
             case .refusals(let some): refusals += some
-            case .question, .close, .callbacks: break
+            case .question, .close, .callbacks, .sample: break
             }
             return true
         }

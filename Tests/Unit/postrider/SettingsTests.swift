@@ -11,7 +11,7 @@ import Testing
 struct SettingsTests {
     private static let complete = ["--certificate", "c", "--private-key", "k", "--data-directory", "d"]
 
-    private static func settings(
+    static func settings(
         _ arguments: [String] = complete, _ environment: [String: String] = [:],
         files: [String: String] = [:]
     ) throws -> Settings {
@@ -225,14 +225,14 @@ struct SettingsTests {
             try Self.settings(["-c", "f", "--trace", "true"], files: ["f": file]).texts
         }
         let start = try texts("certificate: a\nshards: 3\ntrace: true")
-        let same = try texts("shards: 3\ncertificate: b\nlog-level: debug\ntrace: false")
+        let same = try texts("shards: 3\ncertificate: b\nlog-level: debug\nstrictness: strict\ntrace: false")
         #expect(same.unheeded(since: start) == "")
         let one = try texts("certificate: a\nshards: 4")
         #expect(one.unheeded(since: start) == "; shards has changed, which counts from the next start on")
-        let two = try texts("strictness: strict")
+        let two = try texts("capture: true")
         #expect(
             two.unheeded(since: start)
-                == "; shards, strictness have changed, which counts from the next start on")
+                == "; shards, capture have changed, which counts from the next start on")
     }
 
     @Test("that are missing are asked for by all their names")
