@@ -37,6 +37,7 @@ let package = Package(
         .executable(name: "postrider", targets: ["postrider"]),
         .executable(name: "postrider-example-app", targets: ["postrider-example-app"]),
         .library(name: "PostriderKit", targets: ["PostriderKit"]),
+        .library(name: "PostriderTesting", targets: ["PostriderTesting"]),
     ],
     targets: [
         // 0 · C modules: headers and one-line shims, no logic.
@@ -100,17 +101,21 @@ let package = Package(
             "PostriderClients",
             [
                 "PostriderNotifications", "PostriderCrypto", "PostriderTLS", "PostriderSystem",
-                "PostriderTransport",
-                "PostriderHTTP2", "PostriderCourier", "PostriderEndpoints",
+                "PostriderTransport", "PostriderHTTP2", "PostriderCourier", "PostriderEndpoints",
             ]),
         library(
             "PostriderKit",
             [
                 "PostriderNotifications", "PostriderSystem", "PostriderTransport", "PostriderHTTP2",
-                "PostriderCourier",
-                "PostriderEndpoints", "PostriderSchedules", "PostriderJSON",
-            ]
-        ),
+                "PostriderCourier", "PostriderEndpoints", "PostriderSchedules", "PostriderJSON",
+            ]),
+        // A relay for the tests of providers.
+        library(
+            "PostriderTesting",
+            [
+                "PostriderNotifications", "PostriderSystem", "PostriderTransport", "PostriderHTTP2",
+                "PostriderEndpoints", "PostriderJSON",
+            ]),
 
         // The relay's rules without I/O: a device's queue, channels, and which pushes are accepted.
         library("PostriderDeviceQueue", ["PostriderNotifications", "PostriderCourier", "PostriderMetrics"]),
@@ -161,12 +166,10 @@ let package = Package(
                 "PostriderEvidence", "PostriderJournal", "PostriderProxies", "PostriderCallbacks",
                 "PostriderCallbackSender",
             ],
-            swiftSettings: house
-        ),
+            swiftSettings: house),
         .executableTarget(
             name: "postrider-example-app", dependencies: ["PostriderOptions", "PostriderKit"],
-            swiftSettings: house
-        ),
+            swiftSettings: house),
 
         // Tests without the kernel: no sockets, files of their own, processes or loops. `make test-unit` runs them.
         tests("AgentTests", "Unit/Agent", ["PostriderAgent", "PostriderSeededRandom"]),
@@ -225,7 +228,8 @@ let package = Package(
             ["PostriderTransport", "PostriderSystem", "PostriderTLS"]),
         tests("SimulationTests", "Simulation", simulated, exclude: ["Command", "run.sh"]),
         tests(
-            "EndToEndTests", "EndToEnd", ["postrider", "postrider-example-app", "store-under-fire"],
+            "EndToEndTests", "EndToEnd",
+            ["postrider", "postrider-example-app", "PostriderTesting", "store-under-fire"],
             exclude: ["Programs", "requirements.txt", "requirements-aapns.txt"]
         ),
         tests(
@@ -234,8 +238,7 @@ let package = Package(
         .executableTarget(
             name: "store-under-fire",
             dependencies: ["PostriderNotifications", "PostriderSeededRandom", "PostriderStorage"],
-            path: "Tests/Torture/Store", swiftSettings: house
-        ),
+            path: "Tests/Torture/Store", swiftSettings: house),
         // The benchmark's client for brokers with other protocols: `make bench`.
         .executableTarget(
             name: "peer-load",
@@ -243,14 +246,12 @@ let package = Package(
                 "PostriderCrypto", "PostriderEndpoints", "PostriderHTTP2", "PostriderLoad",
                 "PostriderNotifications", "PostriderSeededRandom", "PostriderTLS", "PostriderTransport",
             ],
-            path: "Tests/Benchmark/Peers", swiftSettings: house
-        ),
+            path: "Tests/Benchmark/Peers", swiftSettings: house),
         // Makes the stores with which the benchmark starts a relay.
         .executableTarget(
             name: "fill-store",
             dependencies: ["PostriderNotifications", "PostriderSeededRandom", "PostriderStorage"],
-            path: "Tests/Benchmark/Filler", swiftSettings: house
-        ),
+            path: "Tests/Benchmark/Filler", swiftSettings: house),
         tests("TidyTests", "Tidy"),
     ],
     swiftLanguageModes: [.v6]

@@ -23,6 +23,10 @@ int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions
 int pthread_setname_np(pthread_t thread, const char *name);
 int pthread_setaffinity_np(pthread_t thread, size_t size, const unsigned long *mask);
 
+// Returns the variables of the environment, ended by a null pointer (environ(7)).
+extern char **environ;
+static inline char **csystem_environment(void) { return environ; }
+
 // Returns a child that has ended and for which waitpid must still be called; 0 or less if there is none.
 static inline pid_t csystem_ended_child(void)
 {

@@ -4,7 +4,7 @@ import Testing
 extension EndToEnd {
     /// SwiftPM requires that the names of targets are unique in the whole graph of packages, even those of unused
     /// targets.
-    @Suite("A package that depends on PostriderKit by its version", .serialized)
+    @Suite("A package that depends on the libraries by their version", .serialized)
     struct DependentPackageTests {
         /// Names of targets in other packages: swift-crypto's, and common ones.
         private static let neighbours = ["Crypto", "YAML", "CSQLite"]
@@ -43,6 +43,91 @@ extension EndToEnd {
                 }
             }
         }
+
+        @Test(
+            "has tests with a relay of PostriderTesting, which shows what differs and ends with the tests",
+            .disabled(if: Sanitizer.isLoaded, "it builds without the sanitizer"))
+        func tests() async throws {
+            try await onStage { stage in
+                let address = try await Self.publish(on: stage)
+                try Self.write(Self.tested(address), "tested/Package.swift", on: stage)
+                try Self.write(Self.suite, "tested/Tests/PushTests/PushTests.swift", on: stage)
+                let tests = try Self.test(stage)
+                #expect(try await tests.exitCode() == 1, "\(tests.transcript)")
+                let said = (tests.output + tests.errors).joined(separator: "\n")
+                #expect(said.contains("Test pushes() passed"), "\(said)")
+                #expect(said.contains("Test differs() recorded an issue"), "\(said)")
+                #expect(said.contains("- payload.aps.alert: \"Coffee\""), "\(said)")
+                #expect(said.contains("+ payload.aps.alert: \"Tea\""), "\(said)")
+                // The relay has the standard error of the tests, and has ended when that is closed.
+                let killed = try Self.test(stage, ["--skip-build", "--filter", "dies"])
+                #expect(try await killed.exitCode() != 0)
+                let lines = killed.output.filter { $0.hasPrefix("relay: ") }
+                let file = try #require(lines.first).dropFirst("relay: ".count)
+                #expect(file.hasSuffix("/authority.pem"))
+                #expect(!FileManager.default.fileExists(atPath: String(file)))
+            }
+        }
+
+        /// Runs the tests of the package.
+        private static func test(_ stage: Stage, _ options: [String] = ["--skip", "dies"]) throws -> Program {
+            try stage.start(
+                URL(filePath: "/usr/bin/env"),
+                ["swift", "test", "--disable-xctest", "--package-path", stage.path("tested")] + options,
+                environment: ["POSTRIDER": Place.products.appending(path: "postrider").path])
+        }
+
+        private static func tested(_ address: String) -> String {
+            """
+            // swift-tools-version: 6.2
+            import PackageDescription
+            let package = Package(
+                name: "tested",
+                dependencies: [.package(url: "\(address)", from: "1.0.0")],
+                targets: [
+                    .testTarget(
+                        name: "PushTests",
+                        dependencies: [.product(name: "PostriderTesting", package: "postrider")])
+                ])
+            """
+        }
+
+        /// A suite whose second test fails on purpose, and whose third one kills its process.
+        private static let suite = #"""
+            import Foundation
+            import PostriderTesting
+            import Testing
+
+            func push(_ relay: TestRelay) async throws -> Capture {
+                let token = String(repeating: "ab", count: 32)
+                let curl = Process()
+                curl.executableURL = URL(filePath: "/usr/bin/curl")
+                curl.arguments = [
+                    "--silent", "--http2", "--cacert", relay.authorityFile,
+                    "--cert", relay.providerCertificateFile,
+                    "--header", "apns-topic: \(relay.topic)", "--data", #"{"aps":{"alert":"Tea"}}"#,
+                    "https://\(relay.host):\(relay.providerPort)/3/device/\(token)",
+                ]
+                try curl.run()
+                return try await relay.captures.wait()[0]
+            }
+
+            @Test func pushes() async throws {
+                try await TestRelay.with { relay in
+                    try await push(relay).expect(status: 200, outcome: .captured, topic: relay.topic)
+                }
+            }
+
+            @Test func differs() async throws {
+                try await TestRelay.with { try await push($0).expect(payload: ["aps": ["alert": "Coffee"]]) }
+            }
+
+            @Test func dies() async throws {
+                let relay = try await TestRelay.start()
+                FileHandle.standardOutput.write(Data("relay: \(relay.authorityFile)\n".utf8))
+                kill(getpid(), SIGKILL)
+            }
+            """#
 
         /// Makes a repository of this tree with one commit and a tag for its version. Returns its address.
         private static func publish(on stage: Stage) async throws -> String {

@@ -9,33 +9,38 @@ extension ProgramStart {
     /// - Throws: `TransportError` if the program cannot be started.
     public func runToEnd(eachLine: (String) -> Void) throws(TransportError) -> ProcessEnding {
         do throws(SystemError) {
-            var ends: [Int32] = [-1, -1]
-            _ = try systemCall("pipe2") { unsafe Int(pipe2(&ends, O_CLOEXEC)) }.get()
-            let output = Descriptor(owning: ends[0])
-            let identifier = try spawn(writingTo: Descriptor(owning: ends[1]))
-            var (rest, some): ([UInt8], [UInt8]) = ([], [UInt8](repeating: 0, count: 65_536))
-            while case .done(let count) = systemCall(
-                "read", { unsafe read(output.number, &some, some.count) }),
-                count > 0
-            {
-                rest += some.prefix(count)
-                while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-                    eachLine(String(decoding: rest[..<end], as: UTF8.self))
-                    rest.removeSubrange(...end)
-                }
-            }
-            var status: Int32 = 0
-            let waited = systemCall("waitpid") { unsafe Int(waitpid(identifier, &status, 0)) }
-            guard case .done(Int(identifier)) = waited else { return .unknown }
-            return ProcessEnding(waitStatus: status)
+            return try ProgramOutput.start(self).readToEnd(eachLine)
         } catch {
             throw TransportError("Cannot start \(path): \(error.text).")
         }
     }
 
-    private func spawn(writingTo output: consuming Descriptor) throws(SystemError) -> Int32 {
+    func spawn(writingTo output: consuming Descriptor) throws(SystemError) -> Int32 {
         let opened = systemCall("open") { unsafe Int(open("/dev/null", O_RDONLY | O_CLOEXEC)) }
         let input = Descriptor(owning: Int32(try opened.get()))
         return try spawn(StandardDescriptors(input: input.number, output: output.number))
+    }
+
+    /// The variables of this process's environment; of a name that occurs twice, the first one.
+    public static var ownEnvironment: [String: String] {
+        var variables: [String: String] = [:]
+        var entry = unsafe csystem_environment()
+        while let text = unsafe entry?.pointee {
+            let words = unsafe String(cString: text).split(
+                separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if words.count == 2, variables[String(words[0])] == nil {
+                variables[String(words[0])] = String(words[1])
+            }
+            unsafe entry? += 1
+        }
+        return variables
+    }
+
+    /// Returns the path of a program: its name if that has a slash, else the first executable file of this name in
+    /// the folders of `PATH`; nil if there is none.
+    public static func find(_ name: String, in environment: [String: String]) -> String? {
+        if name.contains("/") { return name }
+        let folders = (environment["PATH"] ?? "").split(separator: ":")
+        return folders.lazy.map { "\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }
     }
 }

@@ -16,6 +16,7 @@ enum DeviceCommand: Command {
 
     static func run(_ arguments: [String]) async throws -> Int32 {
         guard let options = try table.parseOrHelp(arguments) else { return 0 }
+        try ParentOption.follow(options)
         let order = try DeviceArguments(options, environment: ProcessInfo.processInfo.environment)
         let state: DeviceState
         if let kept = try order.readState() {
@@ -69,6 +70,7 @@ enum DeviceCommand: Command {
             .list("channel", "CHANNEL", "A channel to subscribe to; there must be exactly one topic."),
             .value("count", short: "n", "NUMBER", "End after this many notifications."),
             .flag("json", "Print a line of JSON for each event."),
+            ParentOption.option,
             .value("name", "NAME", "The name of the device; 'postrider device' if not given."),
             .value("keepalive", "SECONDS", "The interval between PINGs; the relay's choice if not given."),
             .file("state", "Store the identity in this file, to be the same device next time."),

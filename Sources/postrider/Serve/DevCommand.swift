@@ -19,11 +19,13 @@ enum DevCommand: Command {
         let fidelity = try fidelity(options)
         let level = try options.choice("log-level", of: LogLevel.self)?.level ?? .warning
         let format = try options.choice("log-format", of: LogFormat.self) ?? .text
-        let folder = DevFolder(options.string("directory") ?? DevFolder.usualPath)
+        let folder = try DevFolder(options)
         let now = Moment(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
         let place = try DevPlace(options)
         let bench = try DevBench.make(options)
         let callbacks = try CallbackArguments(options)
+        try ParentOption.follow(options)
+        defer { if options.isSet("temporary") { folder.remove() } }
         let changes = try folder.prepare(topics: topics, names: place.names, now: now)
         let host = place.address
         var configuration = RelayConfiguration(
@@ -62,7 +64,9 @@ enum DevCommand: Command {
             output.add(try Console.json(values))
         } else {
             output.add(
-                values.guide(program: CommandLine.arguments[0], folder: options.string("directory")))
+                values.guide(
+                    program: CommandLine.arguments[0],
+                    folder: options.isSet("temporary") ? folder.path : options.string("directory")))
         }
         let code = await served.untilEnd {
             try await served.relay.reload(configuration)
@@ -179,6 +183,10 @@ enum DevCommand: Command {
             .file(
                 "directory", short: "d", as: "FOLDER",
                 "The folder of all files of the relay; \(DevFolder.usualPath) if not given."),
+            .flag(
+                "temporary", "Use a new folder in place of --directory, which is removed when the relay ends."
+            ),
+            ParentOption.option,
             .list(
                 "topic", short: "t", "TOPIC",
                 "A topic that devices can register; com.example.app if not given."),
@@ -205,7 +213,7 @@ enum DevCommand: Command {
             .init("Start a relay and read what to do next", "postrider dev"),
             .init(
                 "A relay for a test: free ports and one line of JSON for the test",
-                "postrider dev -d folder --json --provider-port 0 --device-port 0"),
+                "postrider dev --temporary --parent $$ --json --provider-port 0 --device-port 0"),
             .init("A stand-in for Apple, as exact as possible", "postrider dev --apple"),
             .init(
                 "A relay that accepts any device token and follows rules",

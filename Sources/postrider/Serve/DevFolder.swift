@@ -22,6 +22,23 @@ struct DevFolder {
         self.path = URL(filePath: path, directoryHint: .isDirectory).standardizedFileURL.path
     }
 
+    /// The folder that the user of `postrider dev` wants: one with a name, or a new one.
+    init(_ options: ParsedOptions) throws {
+        guard options.isSet("temporary") else {
+            self.init(options.string("directory") ?? Self.usualPath)
+            return
+        }
+        guard !options.isSet("directory") else {
+            throw options.error("--temporary makes a folder of its own; leave --directory out")
+        }
+        // The name is short, because the paths of Unix sockets must be short.
+        let name = "postrider-" + String(UInt64.random(in: 0 ... .max), radix: 36)
+        self.init(FileManager.default.temporaryDirectory.appending(path: name).path)
+    }
+
+    /// Removes the folder with all files.
+    func remove() { try? FileManager.default.removeItem(atPath: path) }
+
     var authorityFile: String { path + "/authority.pem" }
     var certificateFile: String { path + "/relay.pem" }
     var privateKeyFile: String { path + "/relay.key" }

@@ -1,9 +1,12 @@
 """The program that the fixture starts."""
 
 import json
+import os
 import select
+import signal
 import ssl
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -131,3 +134,15 @@ def test_the_command_follows(postrider, program):
 
 def _has_line(process):
     return bool(select.select([process.stdout], [], [], 0.1)[0])
+
+
+def test_a_relay_ends_when_the_test_process_is_killed(program):
+    script = f"import pytest_postrider, signal; print(pytest_postrider.Relay({program!r}).values['process'], flush=True); signal.pause()"
+    tests = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    relay = os.pidfd_open(int(tests.stdout.readline()))
+    assert select.select([relay], [], [], 0) == ([], [], [])
+    tests.send_signal(signal.SIGKILL)
+    tests.wait()
+    assert select.select([relay], [], [], 60)[0] == [relay], "the relay still runs"
+    os.close(relay)
+    tests.stdout.close()

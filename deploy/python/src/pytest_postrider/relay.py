@@ -1,6 +1,7 @@
 """A relay for tests: the program `postrider dev`."""
 
 import json
+import os
 import shutil
 import subprocess
 import tempfile
@@ -20,7 +21,7 @@ class Relay:
 
     def __init__(self, program="postrider", topics=(), options=()):
         self._folder = tempfile.mkdtemp(prefix="pr-")
-        command = [program, "dev", "--json", "--directory", self._folder, "--any-token"]
+        command = [program, "dev", "--json", "--directory", self._folder, "--any-token", "--parent", str(os.getpid())]
         for port in ("provider", "development", "device"):
             command += [f"--{port}-port", "0"]
         for topic in topics:
