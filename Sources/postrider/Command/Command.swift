@@ -77,6 +77,7 @@ enum Commands {
         EvidenceCommand.self,
         AuditCommand.self,
         CheckCommand.self,
+        DoctorCommand.self,
         KeysCommand.self,
         TopicsCommand.self,
         EnrolmentKeysCommand.self,
