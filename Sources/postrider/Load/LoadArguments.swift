@@ -7,24 +7,8 @@ import PostriderYAML
 
 /// The parsed arguments of `postrider load`.
 struct LoadArguments: Sendable {
-    /// The server that the load is for.
-    enum Place: Equatable {
-        /// A relay that is started for the run, with these settings.
-        case own(folder: String?, settings: [String], processors: String?)
-        /// The relay of `postrider dev` in a folder.
-        case dev(DevValues)
-        /// A running relay: the addresses for providers and for devices, and the control socket through which
-        /// credentials are made.
-        case relay(provider: String, device: String, control: SocketAddress)
-        /// Any server with the APNs provider API: its address, and a file with device tokens.
-        case providerOnly(String, tokens: String?)
-
-        /// Whether the fleet has devices on this server.
-        fileprivate var hasDevices: Bool { if case .providerOnly = self { false } else { true } }
-    }
-
     let plan: LoadPlan
-    let place: Place
+    let place: LoadPlace
     let processors: [Int]
     let expectations: [Expectation]
     let isJSON: Bool
@@ -39,7 +23,7 @@ struct LoadArguments: Sendable {
     init(_ options: ParsedOptions) throws {
         self.options = options
         plan = try Self.plan(options)
-        place = try Self.place(options)
+        place = try LoadPlace(options)
         try Self.check(plan, at: place, options)
         processors = try Self.processors(options)
         isJSON = options.isSet("json")
@@ -110,7 +94,7 @@ struct LoadArguments: Sendable {
         }
     }
 
-    private static func check(_ plan: LoadPlan, at place: Place, _ options: ParsedOptions) throws {
+    private static func check(_ plan: LoadPlan, at place: LoadPlace, _ options: ParsedOptions) throws {
         var most = plan.fleet.providers
         if place.hasDevices {
             most = min(most, plan.fleet.devices)
@@ -180,5 +164,38 @@ struct LoadArguments: Sendable {
             return Int(number * worth)
         }
         throw options.error("--\(name) must be a length of time such as 500ms, 10s, 5m or 2h, not '\(text)'")
+    }
+
+    // MARK: Processors
+
+    private static func processors(_ options: ParsedOptions) throws -> [Int] {
+        guard let text = options.string("processors") else { return [] }
+        let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) }
+        guard numbers.allSatisfy({ ($0 ?? -1) >= 0 }) else {
+            throw options.error("--processors must be numbers of processors such as 1 or 2,3, not '\(text)'")
+        }
+        // Worker threads fall back to any processor if theirs does not exist, and the figures would be of something
+        // else.
+        let usable = usableProcessors
+        if let number = numbers.compactMap(\.self).first(where: { usable?.contains($0) == false }) {
+            throw options.error("--processors: \(number) is no processor that this process may use")
+        }
+        return numbers.compactMap(\.self)
+    }
+
+    /// The processors that the kernel lets this process run on, read from a list such as `0-3,8`; nil if the kernel
+    /// does not tell.
+    private static var usableProcessors: Set<Int>? {
+        let name = "Cpus_allowed_list:"
+        let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        let lines = status?.split(separator: "\n") ?? []
+        guard let line = lines.first(where: { $0.hasPrefix(name) }) else { return nil }
+        var numbers: Set<Int> = []
+        for part in line.dropFirst(name.count).split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
+            let ends = part.split(separator: "-").compactMap { Int($0) }
+            guard let first = ends.first, let last = ends.last, first <= last else { return nil }
+            numbers.formUnion(first...last)
+        }
+        return numbers
     }
 }

@@ -4,41 +4,58 @@ import PostriderNotifications
 import PostriderOptions
 import PostriderTransport
 
-/// The options that say where the server is, and on which processors the load runs.
-extension LoadArguments {
-    static func place(_ options: ParsedOptions) throws -> Place {
+/// The server that the load is for.
+enum LoadPlace: Equatable {
+    /// A relay that is started for the run, with these settings.
+    case own(folder: String?, settings: [String], processors: String?)
+    /// The relay of `postrider dev` in a folder.
+    case dev(DevValues)
+    /// A running relay: the addresses for providers and for devices, and the control socket through which
+    /// credentials are made.
+    case relay(provider: String, device: String, control: SocketAddress)
+    /// Any server with the APNs provider API: its address, and a file with device tokens.
+    case providerOnly(String, tokens: String?)
+
+    /// Whether the fleet has devices on this server.
+    var hasDevices: Bool { if case .providerOnly = self { false } else { true } }
+
+    /// Reads the options that say where the server is.
+    init(_ options: ParsedOptions) throws {
         let target = options.string("target")
         let folder = options.string("directory")
         guard target == nil || folder == nil && !options.isSet("relay") else {
             throw options.error("--target and --directory or --relay name two servers; give one of them")
         }
-        try checkBelongings(options)
+        try Self.checkBelongings(options)
         if let target {
             guard options.isSet("provider-only") else {
                 throw options.error("--target takes --provider-only: devices need --directory or --relay")
             }
             let prefix = "https://"
-            return .providerOnly(
+            self = .providerOnly(
                 target.hasPrefix(prefix) ? String(target.dropFirst(prefix.count)) : target,
                 tokens: options.string("tokens"))
+            return
         }
         if let relay = options.string("relay") {
             guard folder == nil else {
                 throw options.error("--relay and --directory name two relays; give one of them")
             }
-            return .relay(
+            self = .relay(
                 provider: relay, device: try options.requiredString("device-relay"),
                 control: try ControlAddress.find(options))
+            return
         }
         guard let folder else {
-            return .own(
-                folder: options.string("relay-directory"), settings: try relaySettings(options),
+            self = .own(
+                folder: options.string("relay-directory"), settings: try Self.relaySettings(options),
                 processors: options.string("relay-processors"))
+            return
         }
         guard let values = try DevValues.read(from: DevFolder(folder)) else {
             throw options.withoutDev(in: folder)
         }
-        return .dev(values)
+        self = .dev(values)
     }
 
     /// Refuses options that apply only to another kind of server. If they were ignored, the figures would be of
@@ -91,36 +108,5 @@ extension LoadArguments {
             settings[String(text[..<sign])] = String(text[text.index(after: sign)...])
         }
         return settings.sorted { $0.key < $1.key }.flatMap { ["--\($0.key)", $0.value] }
-    }
-
-    static func processors(_ options: ParsedOptions) throws -> [Int] {
-        guard let text = options.string("processors") else { return [] }
-        let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) }
-        guard numbers.allSatisfy({ ($0 ?? -1) >= 0 }) else {
-            throw options.error("--processors must be numbers of processors such as 1 or 2,3, not '\(text)'")
-        }
-        // Worker threads fall back to any processor if theirs does not exist, and the figures would be of something
-        // else.
-        let usable = usableProcessors
-        if let number = numbers.compactMap(\.self).first(where: { usable?.contains($0) == false }) {
-            throw options.error("--processors: \(number) is no processor that this process may use")
-        }
-        return numbers.compactMap(\.self)
-    }
-
-    /// The processors that the kernel lets this process run on, read from a list such as `0-3,8`; nil if the kernel
-    /// does not tell.
-    private static var usableProcessors: Set<Int>? {
-        let name = "Cpus_allowed_list:"
-        let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-        let lines = status?.split(separator: "\n") ?? []
-        guard let line = lines.first(where: { $0.hasPrefix(name) }) else { return nil }
-        var numbers: Set<Int> = []
-        for part in line.dropFirst(name.count).split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
-            let ends = part.split(separator: "-").compactMap { Int($0) }
-            guard let first = ends.first, let last = ends.last, first <= last else { return nil }
-            numbers.formUnion(first...last)
-        }
-        return numbers
     }
 }
