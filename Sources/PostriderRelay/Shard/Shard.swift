@@ -213,7 +213,7 @@ final class Shard {
 
     var report: ShardReport {
         var report = home.report
-        report.refused = listeners.reduce(0) { $0 + UInt64($1.refusedCount) }
+        report.refused = listeners.reduce(0) { $0 + UInt64($1.counts.refused) }
         report.providerConnections = providers.count
         report.deviceConnections = devices.sessions.count
         report.channels = channels.registry.count

@@ -177,9 +177,7 @@ struct ShardThread: Sendable {
     /// Counts connections by their source, and logs those that are refused or fail before they have a session.
     private func guardListener(_ listener: Listener, _ ends: ConnectionEnds, _ context: ShardContext) {
         listener.gate = gate
-        listener.onRefusal = { refusal, peer in ends.noteRefusal(refusal, of: peer) }
-        listener.onFailure = { reason, peer in ends.note(reason, of: peer) }
-        listener.onHandshake = { [unowned context] in context.noteHandshake(ends.port, nanoseconds: $0) }
+        listener.observer = ConnectionBeginnings(ends: ends, context: context)
     }
 
     private func listenForProviders(
@@ -192,4 +190,14 @@ struct ShardThread: Sendable {
         listener.recordsTLSDetails = configuration.bench != nil
         return listener
     }
+}
+
+/// Logs and counts what becomes of connections before they have a session.
+private struct ConnectionBeginnings: ListenerObserver {
+    let ends: ConnectionEnds
+    unowned let context: ShardContext
+
+    func refused(_ refusal: Refusal, _ peer: Peer) { ends.noteRefusal(refusal, of: peer) }
+    func failed(_ reason: CloseReason, _ peer: Peer) { ends.note(reason, of: peer) }
+    func handshakeEnded(nanoseconds: UInt64) { context.noteHandshake(ends.port, nanoseconds: nanoseconds) }
 }

@@ -88,7 +88,8 @@ extension Connection {
         }
         if let listener {
             if handshakeBeganAt > 0 {
-                listener.onHandshake?(EventLoop.read(CLOCK_MONOTONIC) - handshakeBeganAt)
+                listener.observer?.handshakeEnded(
+                    nanoseconds: EventLoop.read(CLOCK_MONOTONIC) - handshakeBeganAt)
             }
             session = listener.makeSession(peer)
             guard session != nil else {

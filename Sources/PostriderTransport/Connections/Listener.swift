@@ -10,12 +10,8 @@ public final class Listener: EventSource {
 
     /// The address it listens on, with the port that the kernel chose if the port was 0.
     public let address: SocketAddress
-    /// The number of connections accepted.
-    public private(set) var acceptedCount = 0
-    /// The number of connections closed as soon as they were accepted; see ``Refusal``.
-    public private(set) var refusedCount = 0
-    /// The number of connections that ended before they had a handler, mostly by failed handshakes.
-    public private(set) var failedCount = 0
+    /// The numbers of its connections since it was made.
+    public private(set) var counts = ListenerCounts()
 
     private var descriptor: Descriptor?
     private var loop: EventLoop?
@@ -37,12 +33,8 @@ public final class Listener: EventSource {
     }
     /// Whether the peer of each connection gets its ``Peer/tls``. It must be set before the first turn.
     public var recordsTLSDetails = false
-    /// Called for each connection that is refused.
-    public var onRefusal: ((_ refusal: Refusal, _ peer: Peer) -> Void)?
-    /// Called for each connection that ended before it had a handler.
-    public var onFailure: ((_ reason: CloseReason, _ peer: Peer) -> Void)?
-    /// Called when a TLS handshake has ended, with the nanoseconds since the connection was accepted.
-    public var onHandshake: ((_ nanoseconds: UInt64) -> Void)?
+    /// Is told what becomes of connections that are accepted. It must be set before the first turn.
+    public var observer: (any ListenerObserver)?
     private var pace: HandshakeLimiter? { isPaced ? loop?.pace : nil }
     /// Makes the handler of a connection; nil refuses the connection.
     let makeSession: (Peer) -> (any ConnectionHandler)?
@@ -96,8 +88,8 @@ public final class Listener: EventSource {
     }
 
     func connectionFailed(_ reason: CloseReason, _ peer: Peer) {
-        failedCount += 1
-        onFailure?(reason, peer)
+        counts.failed += 1
+        observer?.failed(reason, peer)
     }
 
     /// The kernel gives out the lowest free descriptor number, so a number near the limit means that nearly all
@@ -123,7 +115,7 @@ public final class Listener: EventSource {
             let connection = try Connection(
                 accepted, stream == nil ? .open : .handshaking, on: loop, tls: stream, peer: peer,
                 limits: limits, isDeferrable: isPaced && stream != nil)
-            acceptedCount += 1
+            counts.accepted += 1
             connection.ticket = ticket
             connection.begin(for: self)
         } catch {
@@ -132,8 +124,8 @@ public final class Listener: EventSource {
     }
 
     private func refuse(_ refusal: Refusal, _ remote: SocketAddress?) {
-        refusedCount += 1
-        onRefusal?(
+        counts.refused += 1
+        observer?.refused(
             refusal, Peer(address: text(remote), source: remote.flatMap { ConnectionLimiter.Source($0) }))
     }
 

@@ -100,21 +100,22 @@ import Testing
         let loop = try EventLoop()
         let listener = try loop.listen(try SocketAddress("127.0.0.1:0")) { _ in Probe() }
         listener.gate = ConnectionLimiter(Self.limits { $0.connections = 2 })
-        var reports: [Refusal] = []
-        listener.onRefusal = { refusal, peer in
-            #expect(peer.address.hasPrefix("127.0.0.1:") && peer.source?.description == "127.0.0.1")
-            reports.append(refusal)
-        }
+        let reports = ListenerReports()
+        listener.observer = reports
         let probes = (0..<5).map { _ in Probe() }
         for probe in probes { loop.connect(to: listener.address, session: probe) }
-        loop.turn { listener.refusedCount == 3 && probes.filter { !$0.reasons.isEmpty }.count == 3 }
-        #expect(reports == [.connections, .connections, .connections])
-        #expect(listener.acceptedCount == 2)
+        loop.turn { listener.counts.refused == 3 && probes.filter { !$0.reasons.isEmpty }.count == 3 }
+        #expect(reports.refusals.map(\.refusal) == [.connections, .connections, .connections])
+        #expect(
+            reports.refusals.allSatisfy {
+                $0.peer.address.hasPrefix("127.0.0.1:") && $0.peer.source?.description == "127.0.0.1"
+            })
+        #expect(listener.counts.accepted == 2)
         for probe in probes { probe.wire?.close(.localClose) }
         loop.turn { loop.connectionCount == 0 }
         let late = Probe()
         loop.connect(to: listener.address, session: late)
-        loop.turn { late.openings == 1 && listener.acceptedCount == 3 }
+        loop.turn { late.openings == 1 && listener.counts.accepted == 3 }
     }
 
     @Test("A connection that is established does not count as a handshake any longer")
@@ -125,8 +126,8 @@ import Testing
         let probes = (0..<3).map { _ in Probe() }
         for (count, probe) in probes.enumerated() {
             loop.connect(to: listener.address, session: probe)
-            loop.turn { listener.acceptedCount == count + 1 || listener.refusedCount > 0 }
+            loop.turn { listener.counts.accepted == count + 1 || listener.counts.refused > 0 }
         }
-        #expect(listener.refusedCount == 0)
+        #expect(listener.counts.refused == 0)
     }
 }

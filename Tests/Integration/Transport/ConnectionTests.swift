@@ -11,7 +11,7 @@ import Testing
         pair.client.send(bytes)
         pair.loop.turn { pair.client.input.count == bytes.count }
         #expect(pair.client.input == bytes)
-        #expect(pair.listener.acceptedCount == 1)
+        #expect(pair.listener.counts.accepted == 1)
         #expect(pair.loop.connectionCount == 2)
     }
 

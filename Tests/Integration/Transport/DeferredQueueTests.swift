@@ -103,14 +103,14 @@ struct DeferredQueueTests {
         for _ in 0..<20 where scene.steady.input.isEmpty { _ = scene.takeTurns() }
 
         var acceptedByEnd: [Int] = []
-        scene.loop.turnEnded = { acceptedByEnd.append(listener.acceptedCount) }
+        scene.loop.turnEnded = { acceptedByEnd.append(listener.counts.accepted) }
         scene.others.connect(to: listener.address, tls: (tls.client, "localhost"), session: Probe())
-        for _ in 0..<200 where listener.acceptedCount == 0 {
+        for _ in 0..<200 where listener.counts.accepted == 0 {
             acceptedByEnd = []
             #expect(scene.takeTurns())
         }
         #expect(acceptedByEnd.first == 0)
-        #expect(listener.acceptedCount == 1)
+        #expect(listener.counts.accepted == 1)
     }
 
     @Test("does not have a turn hear again of those who wait")

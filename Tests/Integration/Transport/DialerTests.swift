@@ -32,13 +32,13 @@ struct DialerTests {
         makeDialer(for: client, on: loop, clock: clock).begin([hole.address, listener.address])
         clock.advance(byMilliseconds: 249)
         loop.turnAFewTimes()
-        #expect(client.openings == 0 && listener.acceptedCount == 0)
+        #expect(client.openings == 0 && listener.counts.accepted == 0)
         clock.advance(byMilliseconds: 1)
         loop.turn { client.openings == 1 && server.openings == 1 }
         #expect(loop.connectionCount == 2)
         clock.advance(byMilliseconds: 60_000)
         loop.turnAFewTimes()
-        #expect(listener.acceptedCount == 1 && client.reasons.isEmpty)
+        #expect(listener.counts.accepted == 1 && client.reasons.isEmpty)
     }
 
     @Test("tries the next address where one that answers fails the handshake", .bug(id: "A11"))
@@ -116,7 +116,7 @@ struct DialerTests {
         loop.turn { !client.reasons.isEmpty }
         loop.turnAFewTimes()
         #expect(client.reasons.count == 1 && client.openings == 0)
-        #expect(listener.acceptedCount == 0)
+        #expect(listener.counts.accepted == 0)
     }
 
     @Test("is over with its loop")

@@ -45,8 +45,8 @@ struct HandshakeLimiterTests {
         probe.onOpen = { if fails { $0.send(Array("no TLS".utf8)) } }
         loop.connect(to: listener.address, tls: fails ? nil : (tls.client, "localhost"), session: probe)
         let before = pace.usualCost
-        loop.turn { sessions + listener.failedCount == 1 }
-        #expect(listener.failedCount == (fails ? 1 : 0))
+        loop.turn { sessions + listener.counts.failed == 1 }
+        #expect(listener.counts.failed == (fails ? 1 : 0))
         // It has ended, and what ends has begun: within one turn if its bytes are there at once.
         #expect(pace.usualCost != before && pace.underWay == 0)
     }

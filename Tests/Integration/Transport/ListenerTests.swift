@@ -127,8 +127,8 @@ import Testing
         let probes = (0..<3).map { _ in Probe() }
         for probe in probes { loop.connect(to: full.address, session: probe) }
         loop.turn { probes.allSatisfy { $0.reasons.count == 1 } }
-        #expect(full.refusedCount == 3)
-        #expect(full.acceptedCount == 0)
+        #expect(full.counts.refused == 3)
+        #expect(full.counts.accepted == 0)
         let listener = try loop.listen(try SocketAddress("127.0.0.1:0")) { _ in Probe.echo() }
         let probe = Probe()
         loop.connect(to: listener.address, session: probe)
@@ -147,7 +147,7 @@ import Testing
             listener.isPaced = isPaced
             let probe = Probe()
             loop.connect(to: listener.address, session: probe)
-            loop.turn { probe.openings == 1 && listener.acceptedCount == 1 }
+            loop.turn { probe.openings == 1 && listener.counts.accepted == 1 }
 
             var limit = rlimit()
             let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -160,10 +160,10 @@ import Testing
             unsafe _ = setrlimit(resource, &tight)
             loop.turn { late.openings == 1 }
             loop.turnAFewTimes()
-            #expect(listener.acceptedCount == 1 && listener.refusedCount == 0)
+            #expect(listener.counts.accepted == 1 && listener.counts.refused == 0)
 
             unsafe _ = setrlimit(resource, &limit)
-            loop.turn { listener.acceptedCount == 2 }
+            loop.turn { listener.counts.accepted == 2 }
             #expect(late.reasons.isEmpty)
         }
     }
@@ -187,7 +187,7 @@ import Testing
             listener.close()
             loop.turn { !probe.reasons.isEmpty }
             loop.turnAFewTimes()
-            #expect(listener.acceptedCount == 0)
+            #expect(listener.counts.accepted == 0)
         }
     }
 
@@ -198,7 +198,7 @@ import Testing
         let probe = Probe()
         loop.connect(to: listener.address, session: probe)
         loop.turn { !probe.reasons.isEmpty }
-        #expect(listener.failedCount == 1)
+        #expect(listener.counts.failed == 1)
         #expect(loop.connectionCount == 0)
     }
 }

@@ -26,14 +26,14 @@ struct PreambleTests {
         let listener = try loop.listen(try SocketAddress("127.0.0.1:0"), tls: try TestTLS().server) { _ in
             Probe()
         }
-        var failure: (CloseReason, Peer)?
-        listener.onFailure = { failure = ($0, $1) }
+        let reports = ListenerReports()
+        listener.observer = reports
         let probe = Probe()
         probe.onOpen = { $0.send(bytes) }
         loop.connect(to: listener.address, session: probe)
-        loop.turn { failure != nil && !probe.reasons.isEmpty }
+        loop.turn { !reports.failures.isEmpty && !probe.reasons.isEmpty }
         #expect(probe.input.isEmpty || probe.input.first == 21)
-        return failure
+        return reports.failures.first
     }
 
     @Test("is named, with what to do", .bug(id: "R13"), arguments: cases.indices)
@@ -58,14 +58,14 @@ struct PreambleTests {
         let (ours, strange) = (try TestTLS(), try TestTLS())
         let loop = try EventLoop()
         let listener = try loop.listen(try SocketAddress("127.0.0.1:0"), tls: ours.server) { _ in Probe() }
-        var reasons: [CloseReason] = []
-        var faults: [String?] { reasons.map(\.fault) }
-        listener.onFailure = { reason, _ in reasons.append(reason) }
+        let reports = ListenerReports()
+        var faults: [String?] { reports.failures.map(\.reason.fault) }
+        listener.observer = reports
         let client = Probe()
         loop.connect(to: listener.address, tls: (strange.client, "localhost"), session: client)
         loop.turn { faults.count == 1 && !client.reasons.isEmpty }
         #expect(faults == ["unknown_ca"])
-        #expect("\(reasons[0])".hasSuffix("(alert unknown_ca received)"))
+        #expect("\(reports.failures[0].reason)".hasSuffix("(alert unknown_ca received)"))
         #expect(client.reasons.first?.fault == "unknown_ca")
         // It is no fault of a client to disconnect in the middle: load balancers check in this way whether a port is
         // open.

@@ -118,7 +118,7 @@ import Testing
         let silent = Probe()
         loop.connect(to: listener.address, session: silent)
         loop.turn { !silent.reasons.isEmpty }
-        #expect(listener.failedCount == 1)
+        #expect(listener.counts.failed == 1)
         #expect(sessions == 0)
     }
 
@@ -167,7 +167,7 @@ import Testing
         let clear = Probe()
         clear.onOpen = { $0.send(Array("GET / HTTP/1.1\r\n\r\n".utf8)) }
         loop.connect(to: listener.address, session: clear)
-        loop.turn { listener.failedCount == 1 && !clear.reasons.isEmpty }
+        loop.turn { listener.counts.failed == 1 && !clear.reasons.isEmpty }
         for (context, name) in [(strange.client, "localhost"), (ours.client, "elsewhere.example")] {
             let probe = Probe()
             loop.connect(to: listener.address, tls: (context, name), session: probe)
@@ -178,7 +178,7 @@ import Testing
             }
             #expect(!why.isEmpty)
         }
-        loop.turn { listener.failedCount == 3 }
+        loop.turn { listener.counts.failed == 3 }
         loop.turn { loop.connectionCount == 0 }
     }
 }
