@@ -149,12 +149,9 @@ enum TypeRules {
         "PostriderLoad.LoadScenario.Settings": "one property for each setting",
         "postrider.DevValues": "one property for each option",
         "PostriderDeviceQueue.Device": toBeSplit,
-        "PostriderRelay.Ledger": toBeSplit,
         "PostriderRelay.ProviderSession": toBeSplit,
-        "PostriderHTTP2.MultiplexedConnection": toBeSplit,
         "PostriderTransport.Connection": toBeSplit,
         "PostriderTransport.EventLoop": toBeSplit,
-        "PostriderTransport.Listener": toBeSplit,
         "PostriderClients.DeviceConnection": toBeSplit,
         "PostriderAgent.AgentLoop": toBeSplit,
         "PostriderAgent.AppRouter": toBeSplit,
@@ -162,11 +159,10 @@ enum TypeRules {
         "PostriderKit.AgentLink": toBeSplit,
         "PostriderKit.Application": toBeSplit,
         "PostriderKit.Application.State": toBeSplit,
-        "PostriderLoad.LoadResult": toBeSplit,
-        "PostriderLoad.LoadResult.Phase": toBeSplit,
+        "PostriderLoad.LoadResult": "a file: one property for each part",
+        "PostriderLoad.LoadResult.Phase": "a file: one property for each figure",
         "PostriderLoad.LoadRun": toBeSplit,
-        "PostriderLoad.LoadTally": toBeSplit,
-        "postrider.LoadArguments": toBeSplit,
+        "PostriderLoad.LoadTally": "one property for each figure",
     ]
 
     /// Returns types that are too large, and exceptions that are not needed any more, such as those of types that

@@ -11,9 +11,7 @@ final class Ledger {
     private let copy: Copy
     private let log: Log
     private let measures: LedgerMeasures
-    private var waiting: [LedgerCommand] = []
-    /// Whether a command waits for which the commit must not be delayed.
-    private var hasOrder = false
+    private var waiting = WaitingCommands()
     private let time: LedgerTime
     private var gather: GroupCommitPolicy
     private var isCommitting = false
@@ -62,8 +60,7 @@ final class Ledger {
     /// and the commands of shards whose connections are gone are not needed.
     func receive(_ commands: [LedgerCommand]) {
         guard !isClosed else { return }
-        waiting.append(contentsOf: commands)
-        hasOrder = hasOrder || commands.contains { !$0.canWait }
+        waiting.add(commands)
         commitNext()
     }
 
@@ -73,21 +70,15 @@ final class Ledger {
     /// Begins a commit of what has arrived, unless one is under way, which continues when it ends, or more commands are
     /// waited for.
     private func commitNext() {
-        while !isCommitting, !waiting.isEmpty {
-            if !hasOrder, let deadline = gather.waits(with: waiting.count, at: time.now()) {
+        while !isCommitting, waiting.count > 0 {
+            if waiting.canAllWait, let deadline = gather.waits(with: waiting.count, at: time.now()) {
                 return time.alarm(deadline)
             }
-            let count = min(waiting.count, Limits.ledgerBatch)
-            gather.begins(with: count)
-            measures.began(waiting[..<count], at: time.now())
+            gather.begins(with: waiting.oldest.count)
+            measures.began(waiting.oldest, at: time.now())
             var batch = LedgerBatch()
-            for command in waiting[..<count] { batch.add(command) }
-            if count == waiting.count {
-                waiting.removeAll(keepingCapacity: count <= Limits.ledgerBatch)
-                hasOrder = false
-            } else {
-                waiting.removeFirst(count)
-            }
+            for command in waiting.oldest { batch.add(command) }
+            waiting.removeOldest()
             commit(batch)
         }
     }
@@ -196,7 +187,7 @@ final class Ledger {
         }
         if batch.closes {
             isClosed = true
-            waiting = []
+            waiting = WaitingCommands()
             store.close()
             onClosed?()
             onClosed = nil

@@ -41,43 +41,16 @@ extension ProviderSession {
         guard let request = exchanges[stream], case .ordering(let echo) = request.phase else { return }
         let isHead = request.isHead
         forget(stream)
-        if observer != nil { noteAnswered(stream, status: Int(answer.status) ?? 0, reason: answer.rejection) }
+        if observer != nil { noteAnswered(stream, status: answer.status, reason: answer.rejection) }
         raiseStreamLimit()
-        var body: [UInt8] = []
+        let body = answer.body(usesLiveSpellings: connections.compatibility.usesLiveSpellings)
         connections.reply.removeAll()
-        connections.reply.add(":status", answer.status)
-        connections.reply.addUnindexed("apns-request-id", echo.requestIdentifier.span)
-        if let identifier = echo.identifier { connections.reply.addUnindexed("apns-id", identifier.span) }
-        switch answer {
-        case .created(let channel): connections.reply.addUnindexed("apns-channel-id", channel.description)
-        case .settings(let storage):
-            body = Array(
-                #"{"message-storage-policy":\#(storage.rawValue),"push-type":"LiveActivity"}"#.utf8)
-        case .list(let channels):
-            body = Self.body(listing: channels)
-        case .removed, .accepted: break
-        case .rejected(let rejection):
-            body = rejection.channelBody(usesLiveSpellings: connections.compatibility.usesLiveSpellings)
-        }
-        if !body.isEmpty { connections.reply.add("content-type", "application/json") }
+        answer.write(to: &connections.reply, echo, hasBody: !body.isEmpty)
         if body.isEmpty || isHead {
             endpoint.streams.respond(stream, connections.reply)
         } else {
             say(body, on: stream)
         }
-    }
-
-    private static func body(listing channels: [ChannelIdentity]) -> [UInt8] {
-        var body = Array(#"{"channels":["#.utf8)
-        body.reserveCapacity(body.count + channels.count * (ChannelIdentity.textByteCount + 3) + 2)
-        for channel in channels {
-            if channel != channels.first { body.append(UInt8(ascii: ",")) }
-            body.append(UInt8(ascii: "\""))
-            channel.write(to: &body)
-            body.append(UInt8(ascii: "\""))
-        }
-        body += Array("]}".utf8)
-        return body
     }
 
     /// A list of all channels may be longer than one frame.
@@ -88,20 +61,5 @@ extension ProviderSession {
         endpoint.streams.openResponse(stream, connections.reply)
         endpoint.streams.send(stream, body.span)
         endpoint.streams.finish(stream)
-    }
-}
-
-extension ChannelAnswer {
-    fileprivate var rejection: Rejection? {
-        if case .rejected(let rejection) = self { rejection } else { nil }
-    }
-
-    fileprivate var status: String {
-        switch self {
-        case .created: "201"
-        case .settings, .list, .accepted: "200"
-        case .removed: "204"
-        case .rejected(let rejection): String(rejection.status)
-        }
     }
 }

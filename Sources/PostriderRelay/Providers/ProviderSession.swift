@@ -18,7 +18,7 @@ final class ProviderSession: EndpointOwner {
     /// The provider connections of its shard, which release it when it ends.
     let connections: ProviderConnections
     private(set) lazy var endpoint = HTTP2Handler(
-        role: .server, settings: Self.settings(connections.requestHeaders), owner: self)
+        role: .server, settings: .providers(connections.requestHeaders), owner: self)
     /// The requests without an answer.
     var exchanges = StreamTable<PushRequest>()
     /// Streams on which the list of all channels was asked for, until they are closed.
@@ -37,17 +37,6 @@ final class ProviderSession: EndpointOwner {
 
     /// The longest interval between two checks of the connection.
     private static let lookMilliseconds = 10 * 60 * 1000
-
-    private static func settings(_ requestHeaders: ProtocolCode.RequestHeaders) -> SessionSettings {
-        var settings = SessionSettings()
-        settings.readsHeaderBlocks = requestHeaders == .own
-        settings.maxConcurrentStreams = Limits.providerStreams
-        settings.maxHeaderListBytes = Limits.headerListBytes
-        settings.maxHeaderFields = Limits.headerFields
-        // As Apple's servers say.
-        settings.http1Greeting = "Unexpected HTTP/1.x request: "
-        return settings
-    }
 
     init(environment: Environment, among connections: ProviderConnections) {
         let context = connections.context
@@ -243,11 +232,7 @@ final class ProviderSession: EndpointOwner {
     /// Refuses a device that has connected to this port by mistake: by gRPC and at once, because it does not end its
     /// stream before it gets an answer.
     private func refuseDevice(_ stream: Int32) {
-        let message =
-            "Providers connect to this port; devices have one of their own, 5223 if not set otherwise."
-        var block: HeaderBlock = [":status": "404", "content-type": "application/grpc"]
-        GRPCResponse.add(.unimplemented, message, to: &block)
-        endpoint.streams.respond(stream, block)
+        endpoint.streams.respond(stream, .refusalOfDevice)
         forget(stream)
     }
 
@@ -263,5 +248,30 @@ final class ProviderSession: EndpointOwner {
             return lookAgain(afterMilliseconds: max(1000, connections.idleMilliseconds - idleMilliseconds))
         }
         endpoint.closeWhenAnswered(.idleTimeout, debug: Rejection.idleTimeout.body())
+    }
+}
+
+extension SessionSettings {
+    /// The settings of a provider's connection.
+    fileprivate static func providers(_ requestHeaders: ProtocolCode.RequestHeaders) -> SessionSettings {
+        var settings = SessionSettings()
+        settings.readsHeaderBlocks = requestHeaders == .own
+        settings.maxConcurrentStreams = Limits.providerStreams
+        settings.maxHeaderListBytes = Limits.headerListBytes
+        settings.maxHeaderFields = Limits.headerFields
+        // As Apple's servers say.
+        settings.http1Greeting = "Unexpected HTTP/1.x request: "
+        return settings
+    }
+}
+
+extension HeaderBlock {
+    /// The answer to a device, which speaks gRPC.
+    fileprivate static var refusalOfDevice: HeaderBlock {
+        let message =
+            "Providers connect to this port; devices have one of their own, 5223 if not set otherwise."
+        var block: HeaderBlock = [":status": "404", "content-type": "application/grpc"]
+        GRPCResponse.add(.unimplemented, message, to: &block)
+        return block
     }
 }
