@@ -55,7 +55,7 @@ final class AlertIntake {
             let at = alert.at
         else { return }
         let request = LocalRequest(identifier: alert.key.identifier, content: alert.content, trigger: nil)
-        try state.timetable.put(LocalNotice(request: request, at: at), of: alert.app, as: .delivered)
+        try state.schedule.put(LocalNotice(request: request, at: at), of: alert.app, as: .delivered)
     }
 
     /// A transaction has been committed or rolled back.

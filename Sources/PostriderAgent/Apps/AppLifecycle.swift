@@ -8,7 +8,7 @@ import PostriderTransport
 /// decides.
 final class AppLifecycle {
     /// A declared app.
-    private final class KeptApp {
+    private final class DeclaredApp {
         var supervisor: AppSupervisor
         var process: (any AppProcess)?
         /// The number of the last process that has ended.
@@ -26,20 +26,20 @@ final class AppLifecycle {
     }
 
     private let state: AgentState
-    private unowned let desk: AppRouter
+    private unowned let router: AppRouter
     private let launcher: any AppLauncher
     private let scheduler: any Scheduler
     private let log: Log
     private let random: () -> UInt64
-    private var apps: [String: KeptApp] = [:]
+    private var apps: [String: DeclaredApp] = [:]
     private var whenStopped: (() -> Void)?
 
     init(
-        _ manifests: [AppManifest], state: AgentState, desk: AppRouter, launcher: any AppLauncher,
+        _ manifests: [AppManifest], state: AgentState, router: AppRouter, launcher: any AppLauncher,
         scheduler: any Scheduler, log: Log, random: @escaping () -> UInt64
     ) {
         self.state = state
-        self.desk = desk
+        self.router = router
         self.launcher = launcher
         self.scheduler = scheduler
         self.log = log
@@ -48,7 +48,7 @@ final class AppLifecycle {
     }
 
     private func add(_ manifest: AppManifest) {
-        let (app, topic) = (KeptApp(AppSupervisor(manifest)), manifest.topic)
+        let (app, topic) = (DeclaredApp(AppSupervisor(manifest)), manifest.topic)
         app.timer = scheduler.makeTimer { [unowned self] in timeIsUp(topic) }
         apps[topic] = app
     }
@@ -66,7 +66,7 @@ final class AppLifecycle {
             }
             if app.isLeaving { app.successor = manifest } else { app.supervisor.manifest = manifest }
         }
-        desk.isReceptionStale = true
+        router.isReceptionStale = true
         let removed = present.subtracting(declared.keys).sorted()
         for topic in removed {
             apps[topic]?.successor = nil
@@ -77,24 +77,24 @@ final class AppLifecycle {
     }
 
     /// Forgets an app whose manifest is gone, once its process has ended.
-    private func checkLeave(_ topic: String, _ app: KeptApp) {
+    private func forgetIfEnded(_ topic: String, _ app: DeclaredApp) {
         guard app.isLeaving, app.process == nil else { return }
         apps[topic] = nil
         guard let manifest = app.successor else { return }
         add(manifest)
         greet(topic)
-        desk.stir(topic)
+        router.markDue(topic)
     }
 
     /// A new manifest may declare an app that runs already.
     private func greet(_ topic: String) {
-        if desk.attachments[topic] != nil { handle(.attached, topic) }
+        if router.attachments[topic] != nil { handle(.attached, topic) }
     }
 
     /// Whether an app is attached from another process than the one of the agent's that has ended: somebody else has
     /// started it.
-    private func isAttachedElsewhere(_ topic: String, _ app: KeptApp) -> Bool {
-        guard let streams = desk.attachments[topic]?.streams else { return false }
+    private func isAttachedElsewhere(_ topic: String, _ app: DeclaredApp) -> Bool {
+        guard let streams = router.attachments[topic]?.streams else { return false }
         return streams.contains { $0.process == nil || $0.process != app.formerProcess }
     }
 
@@ -102,7 +102,7 @@ final class AppLifecycle {
     /// still waits, so its router is asked again.
     private func timeIsUp(_ topic: String) {
         handle(.timeIsUp, topic)
-        desk.stir(topic)
+        router.markDue(topic)
     }
 
     /// Takes over the processes that an earlier agent left running.
@@ -167,8 +167,8 @@ final class AppLifecycle {
         if let process = app.process {
             keep(process, app.supervisor.isActive, of: topic)
         }
-        checkLeave(topic, app)
-        if app.supervisor.isCrashLooping != wasLooping { desk.isReceptionStale = true }
+        forgetIfEnded(topic, app)
+        if app.supervisor.isCrashLooping != wasLooping { router.isReceptionStale = true }
         checkEnd()
         return true
     }
@@ -186,15 +186,15 @@ final class AppLifecycle {
         whenStopped()
     }
 
-    private func perform(_ action: AppSupervisor.Action, _ topic: String, _ app: KeptApp) {
+    private func perform(_ action: AppSupervisor.Action, _ topic: String, _ app: DeclaredApp) {
         switch action {
         case .start: start(topic, app)
         case .tell(let event):
             var launch = LaunchReason.itself
             if event == .didFinishLaunching, app.process != nil {
-                launch = app.supervisor.isLaunchedForUse ? .activation : desk.firstParcel(of: topic)
+                launch = app.supervisor.isLaunchedForUse ? .activation : router.firstParcel(of: topic)
             }
-            desk.tell(topic, .lifeCycle(LifeCycle(topic: topic, event: event, launch: launch)))
+            router.tell(topic, .lifeCycle(LifeCycle(topic: topic, event: event, launch: launch)))
         case .terminate: app.process?.terminate()
         case .kill: app.process?.kill()
         case .arm(let milliseconds): app.timer?.arm(afterMilliseconds: milliseconds)
@@ -210,8 +210,8 @@ final class AppLifecycle {
             fields: .init(topic: topic, reason: sentence))
     }
 
-    private func start(_ topic: String, _ app: KeptApp) {
-        let reason = app.supervisor.isLaunchedForUse ? LaunchReason.activation : desk.firstParcel(of: topic)
+    private func start(_ topic: String, _ app: DeclaredApp) {
+        let reason = app.supervisor.isLaunchedForUse ? LaunchReason.activation : router.firstParcel(of: topic)
         do {
             let process = try launcher.start(app.supervisor.manifest, reason: reason.word) {
                 [unowned self] in ended($0, topic)
@@ -240,7 +240,7 @@ final class AppLifecycle {
         }
         // Without the record, the next agent learns of the process when the process attaches.
         do throws(StoreError) { try state.processes.put(record, of: topic) } catch {
-            desk.trouble.note(error)
+            router.trouble.note(error)
         }
     }
 }

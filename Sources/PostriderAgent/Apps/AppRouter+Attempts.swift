@@ -12,8 +12,8 @@ extension AppRouter {
     }
 
     /// Every topic may have something to be handed over.
-    func stirAll() {
-        for topic in state.apps.records.keys { stir(topic) }
+    func markAllDue() {
+        for topic in state.apps.records.keys { markDue(topic) }
     }
 
     /// Hands a dead letter over again. Returns false if there is none in this row.
@@ -29,7 +29,7 @@ extension AppRouter {
         var reason = LaunchReason.itself
         do throws(StoreError) {
             try state.inbox.forEachPending(of: record.number, after: 0) { row, parcel in
-                guard !sickbay.holds(row) else { return true }
+                guard !redelivery.holds(row) else { return true }
                 reason = parcel.launch
                 return false
             }
@@ -41,8 +41,8 @@ extension AppRouter {
 
     /// Has a declared app started, because something waits for it.
     func callApp(_ topic: String) {
-        guard let keeper, keeper.heedsNeed(topic), firstParcel(of: topic) != .itself else { return }
-        keeper.handle(.needed, topic)
+        guard let lifecycle, lifecycle.heedsNeed(topic), firstParcel(of: topic) != .itself else { return }
+        lifecycle.handle(.needed, topic)
     }
 
     func makeHandlerWatch(_ scheduler: any Scheduler) -> HandlerWatch {
@@ -50,7 +50,7 @@ extension AppRouter {
         watch.boundMilliseconds = { [unowned self] topic in
             // Each run of a handler has its own time limit.
             guard programs?.manifest(of: topic) == nil else { return nil }
-            guard let manifest = keeper?.status(of: topic)?.supervisor.manifest else {
+            guard let manifest = lifecycle?.status(of: topic)?.supervisor.manifest else {
                 return Limits.handlerSeconds.usual * 1000
             }
             return manifest.handlerSeconds.map { $0 * 1000 }
@@ -73,8 +73,8 @@ extension AppRouter {
         let reason = "The app had not handled it after \(business.milliseconds / 1000) s."
         failures.append(
             Inbox.Failure(row: oldest.row, topic: topic, reason: reason, reported: oldest.reported))
-        if keeper?.isProcess(stream.process, of: topic) == true {
-            keeper?.handle(.stuck("\(business), and is ended"), topic)
+        if lifecycle?.isProcess(stream.process, of: topic) == true {
+            lifecycle?.handle(.stuck("\(business), and is ended"), topic)
         } else {
             log.warning("\(topic) \(business), and is disconnected", fields: .init(topic: topic))
             stream.end(
@@ -91,32 +91,32 @@ extension AppRouter {
     func retry(_ topics: Set<String>) {
         for topic in topics {
             attachments[topic]?.lastRow = 0
-            stir(topic)
+            markDue(topic)
         }
     }
 
     /// Failures are committed: schedules their next attempts, or reports that there is none.
     func told(_ outcome: Inbox.Outcome) {
         for merged in outcome.merged { reporter.note(.merged, of: merged.push, mergedWith: merged.other) }
-        for failure in outcome.again where sickbay.holds(failure.row) {
+        for failure in outcome.again where redelivery.holds(failure.row) {
             report(failure, isLast: false)
             let reason = DesktopNotification.line(failure.reason)
             log.info(
                 "\(failure.topic) has failed (attempt \(failure.attempts)): \(reason)",
                 kind: "failed: \(failure.topic)", fields: failure.fields)
-            sickbay.rest(failure.row, of: failure.topic, attempts: failure.attempts)
+            redelivery.pause(failure.row, of: failure.topic, attempts: failure.attempts)
         }
-        for row in outcome.gone { sickbay.discharge(row) }
+        for row in outcome.gone { redelivery.forget(row) }
         for (app, count) in outcome.dropped { noteDrop(count, of: app) }
         for replaced in outcome.replaced {
-            sickbay.discharge(replaced.row)
+            redelivery.forget(replaced.row)
             // What became of a push that is under way is reported once the app has handled it.
             guard let push = replaced.reported, !isUnderWay(replaced.row) else { continue }
             reporter.note(.replaced, of: push)
         }
         for failure in outcome.dead {
             report(failure, isLast: true)
-            sickbay.discharge(failure.row)
+            redelivery.forget(failure.row)
             log.warning(
                 "\(failure.topic): a notification was given up after \(failure.attempts) attempts; see "
                     + "'postrider agent dead-letters'", kind: "dead letter: \(failure.topic)",
@@ -139,7 +139,7 @@ final class RedeliveryQueue {
     private let release: (Set<String>) -> Void
     /// For each row, its topic and the nanosecond at which it is tried again; nil while the failure is not committed.
     private var rows: [Int64: (topic: String, until: UInt64?)] = [:]
-    private lazy var timer = scheduler.makeTimer { [unowned self] in letGo() }
+    private lazy var timer = scheduler.makeTimer { [unowned self] in releaseDue() }
 
     /// - Parameter release: gets the topics of rows that may be tried again.
     init(_ scheduler: any Scheduler, release: @escaping (Set<String>) -> Void) {
@@ -153,21 +153,21 @@ final class RedeliveryQueue {
     /// Whether a row waits for its next attempt.
     func holds(_ row: Int64) -> Bool { rows[row] != nil }
 
-    /// Holds a row until `rest` sets its pause.
-    func admit(_ row: Int64, of topic: String) { rows[row] = (topic, nil) }
+    /// Holds a row until `pause` sets its pause.
+    func hold(_ row: Int64, of topic: String) { rows[row] = (topic, nil) }
 
     /// Sets the pause of a row, which depends on the number of attempts.
-    func rest(_ row: Int64, of topic: String, attempts: Int) {
+    func pause(_ row: Int64, of topic: String, attempts: Int) {
         let milliseconds = Limits.redeliveryMilliseconds << min(max(attempts - 1, 0), 9)
         rows[row] = (topic, scheduler.now + UInt64(milliseconds) * 1_000_000)
         arm()
     }
 
     /// Forgets a row.
-    func discharge(_ row: Int64) { rows[row] = nil }
+    func forget(_ row: Int64) { rows[row] = nil }
 
     /// Releases the rows whose pause is over.
-    func letGo() {
+    func releaseDue() {
         let due = rows.filter { $0.value.until.map { $0 <= scheduler.now } ?? false }
         for row in due.keys { rows[row] = nil }
         if !due.isEmpty { release(Set(due.values.map(\.topic))) }

@@ -16,7 +16,7 @@ extension AppRouter {
                 refuse(wish, reason, stream)
                 return
             }
-            line?.send(.subscribe(Subscribe(topic: wish.topic, channel: wish.channel)))
+            link?.send(.subscribe(Subscribe(topic: wish.topic, channel: wish.channel)))
         } catch {
             trouble.note(error)
             refuse(wish, "The agent cannot store the subscription now.", stream)
@@ -32,7 +32,7 @@ extension AppRouter {
         do throws(StoreError) {
             try state.channels.remove(wish.channel, from: record.number)
             // The device has one subscription for all of its apps.
-            if try state.channels.apps(of: wish.channel).isEmpty { line?.send(.unsubscribe(wish.channel)) }
+            if try state.channels.apps(of: wish.channel).isEmpty { link?.send(.unsubscribe(wish.channel)) }
             refuse(wish, "", stream)
         } catch {
             trouble.note(error)
@@ -53,7 +53,7 @@ extension AppRouter {
         do throws(StoreError) {
             for (app, channel, last) in try state.channels.subscriptions() {
                 guard let topic = topics[app] else { continue }
-                line?.send(
+                link?.send(
                     .subscribe(
                         Subscribe(
                             topic: topic, channel: channel, last: last?.identity,

@@ -50,13 +50,13 @@ extension AppRouter {
         guard let record = state.apps[topic] else { return }
         do throws(StoreError) {
             let waiting = try state.inbox.count(of: record.number)
-            let pending = try state.timetable.notices(of: record.number, .pending).count
+            let pending = try state.schedule.notices(of: record.number, .pending).count
             if waiting > 0 || pending > 0 {
                 log.notice(
                     "\(topic) is not declared any more; it is kept, because \(waiting + pending) "
                         + "notifications wait for it: 'postrider agent forget \(topic)' drops them",
                     fields: .init(topic: topic))
-            } else if attachments[topic] != nil, keeper?.status(of: topic)?.process == nil {
+            } else if attachments[topic] != nil, lifecycle?.status(of: topic)?.process == nil {
                 log.notice(
                     "\(topic) is not declared any more; it is kept, because somebody has started it",
                     fields: .init(topic: topic))
@@ -80,10 +80,12 @@ extension AppRouter {
         // What arrived in this turn is dropped too.
         arrivals.removeAll { $0.app == record.number }
         let others = attachments[topic]?.streams.filter { $0 !== asker } ?? []
-        if state.centers[record.number] == nil, keeper?.isDeclared(topic) != true { attachments[topic] = nil }
+        if state.centers[record.number] == nil, lifecycle?.isDeclared(topic) != true {
+            attachments[topic] = nil
+        }
         for stream in others + (asker.map { [$0] } ?? []) { stream.tell(.unregistered(topic: topic)) }
         leaving.insert(topic)
-        line?.send(.unregister(topic: topic))
+        link?.send(.unregister(topic: topic))
         return true
     }
 
@@ -96,7 +98,7 @@ extension AppRouter {
         if index == remaining.streams.count { remaining.lastRow = 0 }
         attachments[topic] = remaining.streams.isEmpty ? nil : remaining
         isReceptionStale = true
-        stirred.insert(topic)
-        if remaining.streams.isEmpty { keeper?.handle(.detached, topic) }
+        dueTopics.insert(topic)
+        if remaining.streams.isEmpty { lifecycle?.handle(.detached, topic) }
     }
 }

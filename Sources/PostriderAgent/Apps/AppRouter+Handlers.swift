@@ -11,8 +11,8 @@ extension AppRouter {
     func postponed(_ delivery: UInt64, times: Int, text: String, by stream: AppStream) {
         if times <= Limits.reportedAttempts { report(.postponed, of: delivery, on: stream, text: text) }
         for handover in stream.settle([delivery], at: scheduler.now) ?? [] {
-            sickbay.rest(handover.row, of: handover.topic, attempts: times)
-            stirred.insert(handover.topic)
+            redelivery.pause(handover.row, of: handover.topic, attempts: times)
+            dueTopics.insert(handover.topic)
         }
     }
 

@@ -10,13 +10,13 @@ extension AppRouter {
         isReceptionStale = false
         let apps = state.apps.records.values.filter(\.isWanted).map { record in
             let topic = record.topic.text
-            let kept = keeper?.status(of: topic)?.supervisor
+            let kept = lifecycle?.status(of: topic)?.supervisor
             return ReceptionPolicy.App(
                 topic: topic, isAttached: attachments[topic] != nil,
-                isStartable: keeper?.isDeclared(topic) == true && kept?.isCrashLooping == false,
+                isStartable: lifecycle?.isDeclared(topic) == true && kept?.isCrashLooping == false,
                 mayRunInBackground: kept?.manifest.mayRunInBackground == true,
                 status: state.centers[record.number]?.status ?? .notDetermined)
         }
-        line?.send(.reception(ReceptionPolicy.reception(of: apps, savesPower: savesPower)))
+        link?.send(.reception(ReceptionPolicy.reception(of: apps, savesPower: savesPower)))
     }
 }

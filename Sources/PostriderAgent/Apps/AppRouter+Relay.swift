@@ -52,7 +52,7 @@ extension AppRouter {
     func arrived(_ deliver: Deliver) {
         if let record = state.apps[deliver.topic], record.isWanted {
             arrivals.append(Inbox.Arrival(app: record.number, parcel: .remote(deliver.received(at: now))))
-            stirred.insert(deliver.topic)
+            dueTopics.insert(deliver.topic)
         } else {
             log.info(
                 "a notification for \(deliver.topic), which no app wants, was dropped", kind: "unwanted",

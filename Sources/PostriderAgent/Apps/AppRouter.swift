@@ -17,11 +17,11 @@ final class AppRouter {
     let scheduler: any Scheduler
     let log: Log
     /// The link to the relay. The owner of both sets it.
-    weak var line: (any RelayLine)? { didSet { reporter.line = line } }
+    weak var link: (any OutboundLink)? { didSet { reporter.link = link } }
     /// Reports to the relay what became of notifications.
     let reporter: Reporter
     /// The apps' user notification centres.
-    private(set) lazy var center = LocalNotifications(state, desk: self, scheduler: scheduler, log: log)
+    private(set) lazy var center = LocalNotifications(state, router: self, scheduler: scheduler, log: log)
 
     /// Writes to the log while the disk refuses changes.
     let trouble: StateTrouble
@@ -47,15 +47,15 @@ final class AppRouter {
     /// How often a notification is handed over to an app that does not handle it.
     var mostAttempts = Limits.deliveryAttempts.usual
     /// The rows that failed and wait for their next attempt.
-    private(set) lazy var sickbay = RedeliveryQueue(scheduler) { [unowned self] in retry($0) }
+    private(set) lazy var redelivery = RedeliveryQueue(scheduler) { [unowned self] in retry($0) }
     /// Finds apps that are stuck.
     private(set) lazy var handlers = makeHandlerWatch(scheduler)
     /// The declared apps. The owner of both sets it.
-    weak var keeper: AppLifecycle?
+    weak var lifecycle: AppLifecycle?
     /// The handlers. The owner of both sets it.
     weak var programs: HandlerPrograms?
     /// Topics that may have something to be handed over.
-    var stirred: Set<String> = []
+    var dueTopics: Set<String> = []
     /// Topics whose registration the relay was asked to end and has not ended yet. The app may have registered again
     /// meanwhile.
     var leaving: Set<String> = []
@@ -103,7 +103,7 @@ final class AppRouter {
                 stream.tell(
                     .registered(Registered(topic: text, deviceToken: token, environment: environment)))
             } else {
-                line?.send(.register(topic: text, environment: environment))
+                link?.send(.register(topic: text, environment: environment))
             }
         } catch let refusal as AppRefusal {
             log.notice(
@@ -139,9 +139,9 @@ final class AppRouter {
         for push in rows.compactMap(\.reported) {
             reporter.note(output == nil ? .handedOver : .done, of: push, text: output ?? "")
         }
-        for topic in Set(rows.map(\.topic)) { keeper?.handle(.handled, topic) }
+        for topic in Set(rows.map(\.topic)) { lifecycle?.handle(.handled, topic) }
         for (topic, attachments) in attachments where attachments.streams.last === stream {
-            stirred.insert(topic)
+            dueTopics.insert(topic)
         }
         return true
     }
@@ -151,12 +151,12 @@ final class AppRouter {
         guard let rows = stream.settle([failed.delivery], at: scheduler.now) else { return false }
         for handover in rows {
             // The row is not handed over again before the failure is counted.
-            sickbay.admit(handover.row, of: handover.topic)
+            redelivery.hold(handover.row, of: handover.topic)
             failures.append(
                 Inbox.Failure(
                     row: handover.row, topic: handover.topic, reason: failed.reason,
                     reported: handover.reported))
-            stirred.insert(handover.topic)
+            dueTopics.insert(handover.topic)
         }
         return true
     }
@@ -222,8 +222,8 @@ final class AppRouter {
         present.lastRow = 0
         attachments[topic] = present
         isReceptionStale = true
-        stirred.insert(topic)
-        keeper?.handle(.attached, topic)
+        dueTopics.insert(topic)
+        lifecycle?.handle(.attached, topic)
         // Sent before anything is handed over, which happens at the end of the turn.
         system.greet(stream)
     }
@@ -231,7 +231,7 @@ final class AppRouter {
     // MARK: The end of a turn
 
     /// A topic may have something new in the inbox.
-    func stir(_ topic: String) { stirred.insert(topic) }
+    func markDue(_ topic: String) { dueTopics.insert(topic) }
 
     /// Commits the changes of the turn, then acknowledges them, then hands over what is due.
     func endTurn(copiesLog: Bool = false) {
@@ -242,13 +242,13 @@ final class AppRouter {
         }
         trouble.look()
         presenter?.present()
-        for topic in stirred where !unsettled.contains(topic) {
+        for topic in dueTopics where !unsettled.contains(topic) {
             callApp(topic)
             handOver(topic)
         }
         // While the disk refuses to store that an app has handled something, the app gets nothing new: an agent that is
         // killed hands the uncommitted again, and apps remember no more than a window of deliveries.
-        stirred.formIntersection(unsettled)
+        dueTopics.formIntersection(unsettled)
         sayReception()
     }
 
@@ -267,11 +267,11 @@ final class AppRouter {
             handled.removeAll(keepingCapacity: true)
             unsettled.removeAll(keepingCapacity: true)
             failures.removeAll(keepingCapacity: true)
-            if !acknowledgements.isEmpty { line?.send(.acknowledge(acknowledgements)) }
+            if !acknowledgements.isEmpty { link?.send(.acknowledge(acknowledgements)) }
         } catch {
             trouble.note(error)
             retry.arm(afterMilliseconds: Self.retryMilliseconds)
-            if !arrivals.isEmpty || !acknowledgements.isEmpty { line?.startAnew() }
+            if !arrivals.isEmpty || !acknowledgements.isEmpty { link?.startAnew() }
         }
     }
 
@@ -282,7 +282,7 @@ final class AppRouter {
         else { return }
         do throws(StoreError) {
             try state.inbox.forEachPending(of: record.number, after: present.lastRow) { row, parcel in
-                if !sickbay.holds(row) { stream.send(parcel, from: row, at: scheduler.now) }
+                if !redelivery.holds(row) { stream.send(parcel, from: row, at: scheduler.now) }
                 present.lastRow = row
                 return stream.hasRoom
             }

@@ -6,8 +6,8 @@ import PostriderTransport
 /// The app socket. It accepts a bounded number of connections from each user, and processes their calls for a bounded
 /// time in each turn: a call may wait for the disk, so the calls of one process could delay everybody else.
 final class AppServer {
-    let desk: AppRouter
-    let owner: AgentControlHandler
+    let router: AppRouter
+    let control: AgentControlHandler
     let log: Log
     /// The users whose processes may be an input method.
     var keyboardUsers: Set<UInt32> = [0, UserAccount.own]
@@ -16,7 +16,7 @@ final class AppServer {
     private let scheduler: any Scheduler
     private let readClock: () -> UInt64
     /// The connections whose calls wait, in their order.
-    private var rota = FairQueue()
+    private var waitingSessions = FairQueue()
     /// The turn in which calls were processed last, and until when that turn may go on.
     private var turn: UInt64?
     private var end: UInt64 = 0
@@ -25,11 +25,11 @@ final class AppServer {
 
     /// - Parameter readClock: the clock of the scheduler's `now`, within a turn.
     init(
-        desk: AppRouter, owner: AgentControlHandler, scheduler: any Scheduler,
+        router: AppRouter, control: AgentControlHandler, scheduler: any Scheduler,
         readClock: @escaping () -> UInt64, log: Log
     ) {
-        self.desk = desk
-        self.owner = owner
+        self.router = router
+        self.control = control
         self.scheduler = scheduler
         self.readClock = readClock
         self.log = log
@@ -50,7 +50,7 @@ final class AppServer {
     }
 
     /// Whether calls wait to be processed.
-    var hasCalls: Bool { !rota.isEmpty }
+    var hasCalls: Bool { !waitingSessions.isEmpty }
 
     /// The next number of a counter that orders what happens to connections.
     func count() -> UInt64 {
@@ -59,7 +59,7 @@ final class AppServer {
     }
 
     /// Adds a connection whose calls wait.
-    func queue(_ session: AppSession) { rota.add(session) }
+    func queue(_ session: AppSession) { waitingSessions.add(session) }
 
     /// Processes calls for as long as a turn allows, at least one. The others wait for later turns.
     func workOff() {
@@ -68,11 +68,11 @@ final class AppServer {
             turn = scheduler.now
             end = readClock() + Limits.callNanosecondsPerTurn
         }
-        while isFirst || readClock() < end, let session = rota.next() {
+        while isFirst || readClock() < end, let session = waitingSessions.next() {
             isFirst = false
-            if session.workOffNext() { rota.add(session) }
+            if session.workOffNext() { waitingSessions.add(session) }
         }
-        if !rota.isEmpty { nextTurn.arm(afterMilliseconds: 0) }
+        if !waitingSessions.isEmpty { nextTurn.arm(afterMilliseconds: 0) }
     }
 
     /// A session for a process of this user; nil if the user has too many.
@@ -83,7 +83,7 @@ final class AppServer {
                 from: "\(user)")
             return nil
         }
-        return AppSession(user: user, door: self)
+        return AppSession(user: user, server: self)
     }
 
     func opened(_ session: AppSession) { sessions[ObjectIdentifier(session)] = session }

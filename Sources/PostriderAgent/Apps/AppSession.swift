@@ -9,7 +9,7 @@ import PostriderTransport
 final class AppSession: EndpointOwner {
     /// The user at the other end.
     let user: UInt32
-    private unowned let door: AppServer
+    private unowned let server: AppServer
     private(set) lazy var endpoint = HTTP2Handler(role: .server, settings: Self.settings, owner: self)
     /// Streams of apps and input methods.
     private var callers: [Int32: AppCall] = [:]
@@ -35,15 +35,15 @@ final class AppSession: EndpointOwner {
         return settings
     }()
 
-    /// A session of `door`, the server, with a process of this user.
-    init(user: UInt32, door: AppServer) {
+    /// A session of this server with a process of this user.
+    init(user: UInt32, server: AppServer) {
         self.user = user
-        self.door = door
+        self.server = server
     }
 
     func opened() {
-        openedAt = door.count()
-        door.opened(self)
+        openedAt = server.count()
+        server.opened(self)
     }
 
     func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
@@ -85,9 +85,9 @@ final class AppSession: EndpointOwner {
         }
         guard !isClosing else { return }
         caller.feed(bytes)
-        if waiting.isEmpty { door.queue(self) }
+        if waiting.isEmpty { server.queue(self) }
         if !isWaiting(caller) { waiting.append(caller) }
-        door.workOff()
+        server.workOff()
     }
 
     func ended(_ stream: Int32) {
@@ -105,18 +105,18 @@ final class AppSession: EndpointOwner {
     func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
 
     func disconnected(_ reason: CloseReason) {
-        goneAt = door.count()
+        goneAt = server.count()
         // The loop has stopped, so no turn can process these calls.
         if reason == .loopStopped { waiting = [] }
         if reason.fault != nil { noteBroken("\(reason)") }
         let isOwnDoing = [.localClose, .loopStopped].contains(reason)
         for caller in Array(callers.values) { depart(caller, isOwnDoing ? .cancelled : .broken) }
-        if callers.isEmpty { door.closed(self) }
+        if callers.isEmpty { server.closed(self) }
     }
 
     /// An app has violated the protocol of its connection.
     private func noteBroken(_ reason: String) {
-        door.log.info(
+        server.log.info(
             "an app of user \(user) is cut off: \(reason)", kind: "app cut off", from: "\(user)",
             fields: .init(reason: reason))
     }
@@ -157,7 +157,7 @@ final class AppSession: EndpointOwner {
                 end(caller, .invalidArgument, mistake)
                 return false
             }
-            let isChange = door.desk.system.move(order, by: inputMethod)
+            let isChange = server.router.system.move(order, by: inputMethod)
             say(KeyboardAnswer(isChange: isChange), on: caller.stream)
         }
         return true
@@ -190,23 +190,23 @@ final class AppSession: EndpointOwner {
     private func receive(_ message: AppMessage, from app: AppStream) throws(CourierError) {
         switch message {
         case .register(let topic, let environment):
-            door.desk.register(topic, in: environment, for: app)
-        case .unregister(let topic): door.desk.unregister(topic, for: app)
+            server.router.register(topic, in: environment, for: app)
+        case .unregister(let topic): server.router.unregister(topic, for: app)
         case .handled(let deliveries):
-            guard door.desk.handled(deliveries, by: app) else {
+            guard server.router.handled(deliveries, by: app) else {
                 throw .outOfOrder("A delivery is handled once, and while it is under way.")
             }
-        case .attach(let topic): door.desk.center.attach(topic, for: app)
-        case .center(let call): door.desk.center.take(call, from: app)
-        case .subscribe(let wish): door.desk.subscribe(wish, for: app)
-        case .unsubscribe(let wish): door.desk.unsubscribe(wish, for: app)
+        case .attach(let topic): server.router.center.attach(topic, for: app)
+        case .center(let call): server.router.center.take(call, from: app)
+        case .subscribe(let wish): server.router.subscribe(wish, for: app)
+        case .unsubscribe(let wish): server.router.unsubscribe(wish, for: app)
         case .failed(let failed):
-            guard door.desk.failed(failed, by: app) else {
+            guard server.router.failed(failed, by: app) else {
                 throw .outOfOrder("A delivery fails once, and while it is under way.")
             }
-        case .ready(let sleep): door.desk.system.ready(app, for: sleep)
-        case .presentationWish(let wish): door.desk.wish(wish, from: app)
-        case .presentation(let presentation): door.desk.presenter?.take(presentation, from: app)
+        case .ready(let sleep): server.router.system.ready(app, for: sleep)
+        case .presentationWish(let wish): server.router.wish(wish, from: app)
+        case .presentation(let presentation): server.router.presenter?.take(presentation, from: app)
         case .unknown: break
         }
     }
@@ -222,17 +222,17 @@ final class AppSession: EndpointOwner {
         letSend(caller)
         callers[caller.stream] = nil
         switch caller.party {
-        case .app(let app): door.desk.left(app, isBroken: isBroken)
-        case .inputMethod(let inputMethod): door.desk.system.left(inputMethod, isBroken: isBroken)
+        case .app(let app): server.router.left(app, isBroken: isBroken)
+        case .inputMethod(let inputMethod): server.router.system.left(inputMethod, isBroken: isBroken)
         }
-        if goneAt != nil, callers.isEmpty { door.closed(self) }
+        if goneAt != nil, callers.isEmpty { server.closed(self) }
     }
 
     // MARK: The input method
 
     private func attachKeyboard(_ stream: Int32) {
-        guard door.keyboardUsers.contains(user) else {
-            door.log.warning(
+        guard server.keyboardUsers.contains(user) else {
+            server.log.warning(
                 "user \(user) was refused: the keyboard is for the user of keyboard-user", kind: "keyboard",
                 from: "\(user)")
             refuse(stream, .permissionDenied, "This user is not the input method's: see keyboard-user.")
@@ -252,7 +252,7 @@ final class AppSession: EndpointOwner {
     }
 
     private func obey(_ order: (method: String, path: String, body: [UInt8]), on stream: Int32) {
-        let answer = door.owner.handle(order.method, order.path, body: order.body, from: user)
+        let answer = server.control.handle(order.method, order.path, body: order.body, from: user)
         endpoint.answer(stream, status: answer.status, json: answer.body.span)
     }
 

@@ -11,8 +11,8 @@ final class AgentControlHandler {
     typealias Answer = (status: Int, body: [UInt8])
 
     private let state: AgentState
-    private let desk: AppRouter
-    private let keeper: AppLifecycle
+    private let router: AppRouter
+    private let lifecycle: AppLifecycle
     private let log: Log
     private let user: UInt32
     /// Shows alerts. The owner of both sets it.
@@ -22,11 +22,12 @@ final class AgentControlHandler {
 
     /// - Parameter user: who may use the commands, besides root.
     init(
-        _ state: AgentState, desk: AppRouter, keeper: AppLifecycle, log: Log, user: UInt32 = UserAccount.own
+        _ state: AgentState, router: AppRouter, lifecycle: AppLifecycle, log: Log,
+        user: UInt32 = UserAccount.own
     ) {
         self.state = state
-        self.desk = desk
-        self.keeper = keeper
+        self.router = router
+        self.lifecycle = lifecycle
         self.log = log
         self.user = user
     }
@@ -58,7 +59,7 @@ final class AgentControlHandler {
             default: return Self.refusal(404, "The agent knows no \(method) \(path).")
             }
         } catch {
-            desk.trouble.note(error)
+            router.trouble.note(error)
             return Self.refusal(503, error.description)
         }
     }
@@ -79,23 +80,24 @@ final class AgentControlHandler {
 
     private func apps() throws(StoreError) -> [AgentControl.App] {
         var apps: [AgentControl.App] = []
-        let topics = Set(state.apps.records.keys).union(keeper.topics).union(state.consents.decided)
-            .union(desk.programs?.names ?? [])
+        let topics = Set(state.apps.records.keys).union(lifecycle.topics).union(state.consents.decided)
+            .union(router.programs?.names ?? [])
         for topic in topics.sorted() {
             let record = state.apps[topic]
-            let kept = keeper.status(of: topic)
-            let handled = desk.programs?.manifest(of: topic)
+            let kept = lifecycle.status(of: topic)
+            let handled = router.programs?.manifest(of: topic)
             var waiting = 0
             if let record { waiting = try state.inbox.count(of: record.number) }
-            let business = desk.attachments[topic]?.streams.last?.business(at: desk.scheduler.now)
+            let business = router.attachments[topic]?.streams.last?.business(at: router.scheduler.now)
             let stay = business.flatMap { $0.milliseconds < Limits.handlerNoticeMilliseconds ? nil : $0 }
             apps.append(
                 AgentControl.App(
                     topic: topic, user: (kept?.supervisor.manifest ?? handled)?.user ?? record?.user,
-                    state: kept?.supervisor.word ?? desk.programs?.state(of: topic) ?? word(of: record),
-                    process: kept?.process ?? desk.programs?.process(of: topic),
+                    state: kept?.supervisor.word ?? router.programs?.state(of: topic) ?? word(of: record),
+                    process: kept?.process ?? router.programs?.process(of: topic),
                     isDeclared: kept != nil || handled != nil, isRegistered: record?.token != nil,
-                    notifications: (record.map { desk.center.status(of: $0) } ?? state.consents[topic].status)
+                    notifications: (record.map { router.center.status(of: $0) }
+                        ?? state.consents[topic].status)
                         .word,
                     inbox: waiting, busySeconds: stay.map { $0.milliseconds / 1000 },
                     underWay: stay?.count))
@@ -106,7 +108,7 @@ final class AgentControlHandler {
     /// The state of an app without a manifest.
     private func word(of record: AppRecord?) -> String {
         guard let record else { return "not seen yet" }
-        return desk.attachments[record.topic.text] == nil ? "not running" : "active"
+        return router.attachments[record.topic.text] == nil ? "not running" : "active"
     }
 
     private func inbox() throws(StoreError) -> [AgentControl.Letter] {
@@ -124,7 +126,7 @@ final class AgentControlHandler {
     private func pending() throws(StoreError) -> [AgentControl.Pending] {
         var pending: [AgentControl.Pending] = []
         for record in state.apps.records.values {
-            for notice in try state.timetable.notices(of: record.number, .pending) {
+            for notice in try state.schedule.notices(of: record.number, .pending) {
                 pending.append(
                     AgentControl.Pending(
                         topic: record.topic.text, identifier: notice.request.identifier,
@@ -165,17 +167,21 @@ final class AgentControlHandler {
     }
 
     private func retry(_ number: String) throws(StoreError) -> Answer {
-        guard let row = Int64(number), try desk.retryDeadLetter(row) else { return Self.noLetter(number) }
+        guard let row = Int64(number), try router.retryDeadLetter(row) else {
+            return Self.noDeadLetter(number)
+        }
         return Self.done
     }
 
     private func drop(_ number: String) throws(StoreError) -> Answer {
-        guard let row = Int64(number), try state.deadLetters.drop(row) else { return Self.noLetter(number) }
+        guard let row = Int64(number), try state.deadLetters.drop(row) else {
+            return Self.noDeadLetter(number)
+        }
         return Self.done
     }
 
     private func forget(_ topic: String) throws(StoreError) -> Answer {
-        try desk.forgetApp(topic) ? Self.done : Self.refusal(404, "The agent knows of no app \(topic).")
+        try router.forgetApp(topic) ? Self.done : Self.refusal(404, "The agent knows of no app \(topic).")
     }
 
     private func decide(_ topic: String, _ body: [UInt8]) throws(StoreError) -> Answer {
@@ -191,7 +197,7 @@ final class AgentControlHandler {
                 400, "'\(unknown)' is not an option: alert, sound, badge, critical and settings are.")
         }
         let status = decision.isAllowed ? AuthorizationStatus.authorized : .denied
-        guard try desk.center.decide(status, about: topic, granting: granted?.options) else {
+        guard try router.center.decide(status, about: topic, granting: granted?.options) else {
             return Self.refusal(
                 409,
                 "The owner has decided about \(Limits.decisionsInAdvance) apps that have not come yet: "
@@ -201,11 +207,11 @@ final class AgentControlHandler {
     }
 
     private func tell(_ event: AppSupervisor.Event, _ topic: String) -> Answer {
-        guard keeper.handle(event, topic) else {
+        guard lifecycle.handle(event, topic) else {
             return Self.refusal(404, "No manifest declares an app \(topic).")
         }
         // An owner who activates an app uses the device, so held-back notifications are fetched.
-        if event == .activate { desk.line?.send(.fetch) }
+        if event == .activate { router.link?.send(.fetch) }
         return Self.done
     }
 
@@ -213,7 +219,7 @@ final class AgentControlHandler {
 
     private static let done: Answer = (200, Array("{}".utf8))
 
-    private static func noLetter(_ number: String) -> Answer {
+    private static func noDeadLetter(_ number: String) -> Answer {
         refusal(404, "There is no dead letter \(number).")
     }
 

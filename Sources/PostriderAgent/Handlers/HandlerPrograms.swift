@@ -10,7 +10,7 @@ import PostriderTransport
 ///
 /// A notification that its handler has not handled stays in the inbox, even if the agent is killed.
 final class HandlerPrograms {
-    private unowned let desk: AppRouter
+    private unowned let router: AppRouter
     private let programs: any HandlerLauncher
     private let units: any HandlerLauncher
     private let log: Log
@@ -21,10 +21,10 @@ final class HandlerPrograms {
     private let scheduler: any Scheduler
 
     init(
-        _ manifests: [AppManifest], desk: AppRouter, programs: any HandlerLauncher,
+        _ manifests: [AppManifest], router: AppRouter, programs: any HandlerLauncher,
         units: any HandlerLauncher, scheduler: any Scheduler, log: Log
     ) {
-        self.desk = desk
+        self.router = router
         self.programs = programs
         self.units = units
         self.scheduler = scheduler
@@ -36,7 +36,7 @@ final class HandlerPrograms {
         guard let handler = manifest.handler else { return }
         let launcher = handler.unit == nil ? programs : units
         let topic = HandlerTopic(
-            manifest, handler, desk: desk, launcher: launcher, scheduler: scheduler, log: log)
+            manifest, handler, router: router, launcher: launcher, scheduler: scheduler, log: log)
         topic.whenIdle = { [unowned self] in checkEnd() }
         topics[manifest.topic] = topic
     }

@@ -27,7 +27,7 @@ final class HandlerTopic {
     /// Called when the last run has ended.
     var whenIdle: () -> Void = {}
 
-    private unowned let desk: AppRouter
+    private unowned let router: AppRouter
     private let launcher: any HandlerLauncher
     private let scheduler: any Scheduler
     private let log: Log
@@ -40,12 +40,12 @@ final class HandlerTopic {
     private lazy var retry = scheduler.makeTimer { [unowned self] in register() }
 
     init(
-        _ manifest: AppManifest, _ handler: AppManifest.Handler, desk: AppRouter,
+        _ manifest: AppManifest, _ handler: AppManifest.Handler, router: AppRouter,
         launcher: any HandlerLauncher, scheduler: any Scheduler, log: Log
     ) {
         self.manifest = manifest
         self.handler = handler
-        self.desk = desk
+        self.router = router
         self.launcher = launcher
         self.scheduler = scheduler
         self.log = log
@@ -80,7 +80,7 @@ final class HandlerTopic {
 
     private func register() {
         guard !isStopping else { return }
-        desk.register(manifest.topic, in: handler.environment, for: stream)
+        router.register(manifest.topic, in: handler.environment, for: stream)
     }
 
     /// Starts nothing more. Programs are asked to end; units belong to systemd and go on.
@@ -93,7 +93,7 @@ final class HandlerTopic {
         for run in Array(runs.values) {
             if handler.unit == nil { handle(.stop, run) } else { finish(run) }
         }
-        desk.left(stream)
+        router.left(stream)
     }
 
     // MARK: The router
@@ -126,7 +126,7 @@ final class HandlerTopic {
 
     private func start(_ job: HandlerJob) {
         var job = job
-        let attempts = desk.attempts(at: job.delivery, of: stream)
+        let attempts = router.attempts(at: job.delivery, of: stream)
         job.set(attempt: attempts + 1)
         let run = Run(job, seconds: handler.seconds, at: scheduler.now)
         run.timer = scheduler.makeTimer { [unowned self, unowned run] in handle(.timeIsUp, run) }
@@ -142,7 +142,7 @@ final class HandlerTopic {
             return
         }
         if attempts == 0, postponements[job.identity] == nil {
-            desk.report(.begun, of: job.delivery, on: stream)
+            router.report(.begun, of: job.delivery, on: stream)
         }
         log.debug(
             "\(manifest.topic): its handler was started, \(job.identity)",
@@ -185,19 +185,19 @@ final class HandlerTopic {
         case .done:
             postponements[identity] = nil
             tell(.info, "has handled \(identity) \(after)", run.job, tail)
-            _ = desk.handled([delivery], by: stream, output: report)
+            _ = router.handled([delivery], by: stream, output: report)
         case .postponed:
             // The rows of replaced notifications are never settled, so their counts are dropped here.
             if postponements.count >= Limits.postponedPerTopic { postponements = [:] }
             let times = (postponements[identity] ?? 0) + 1
             postponements[identity] = times
             tell(.info, "asks for another time for \(identity) \(after)", run.job, tail)
-            desk.postponed(delivery, times: times, text: report, by: stream)
+            router.postponed(delivery, times: times, text: report, by: stream)
         case .failed(let reason):
             postponements[identity] = nil
             tell(.warning, "has failed at \(identity) \(after): it \(reason)", run.job, tail, reason)
             let words = report.isEmpty ? reason : "\(reason): \(report)"
-            _ = desk.failed(Failed(delivery: delivery, reason: "The handler \(words)"), by: stream)
+            _ = router.failed(Failed(delivery: delivery, reason: "The handler \(words)"), by: stream)
         case .interrupted:
             tell(
                 .notice, "was ended at \(identity) \(after), and is started for it again", run.job, tail)

@@ -7,11 +7,11 @@ import PostriderTransport
 
 /// The agent's link to its relay: it enrols the device if necessary, and then keeps the connection for as long as the
 /// agent runs.
-final class RelayLink: RelayLine {
+final class RelayLink: OutboundLink {
     private let configuration: AgentConfiguration
     private let relay: Server
     private let state: AgentState
-    private let desk: AppRouter
+    private let router: AppRouter
     private let log: Log
     private unowned let loop: EventLoop
     private let entropy = Entropy()
@@ -50,14 +50,14 @@ final class RelayLink: RelayLine {
     private static let pauseMilliseconds = 5_000
 
     init(
-        _ configuration: AgentConfiguration, to relay: Server, state: AgentState, desk: AppRouter,
+        _ configuration: AgentConfiguration, to relay: Server, state: AgentState, router: AppRouter,
         on loop: EventLoop, log: Log, failed: @escaping (AgentFailure) -> Void
     ) {
         self.configuration = configuration
         policy = IdentityPolicy(configuration)
         self.relay = relay
         self.state = state
-        self.desk = desk
+        self.router = router
         self.loop = loop
         self.log = log
         self.failed = failed
@@ -181,13 +181,13 @@ final class RelayLink: RelayLine {
                 fields: .init(device: "\(device.deviceIdentity)"))
             if !isAsleep { connect(as: device) }
         } catch {
-            desk.trouble.note(error)
+            router.trouble.note(error)
             unkept = device
             retry.arm(afterMilliseconds: Self.pauseMilliseconds)
         }
     }
 
-    // MARK: RelayLine
+    // MARK: OutboundLink
 
     @discardableResult
     func send(_ message: DeviceMessage) -> Bool {
@@ -221,16 +221,16 @@ extension RelayLink: DeviceClientDelegate {
         // While the disk refuses what arrives, there is a new link every few seconds, so the line is only for
         // debugging.
         log.write(
-            desk.trouble.isPresent ? .debug : .notice, line,
+            router.trouble.isPresent ? .debug : .notice, line,
             fields: .init(connection: "\(relay.destination)"))
         isUp = true
         wasWelcomed = true
         slowBackoff.reset()
         tell(.didConnect)
-        desk.center.relayShows(Moment(milliseconds: welcome.nowMilliseconds))
-        desk.welcomed(welcome.registrations)
-        desk.subscribeAnew()
-        desk.reporter.linkIsUp()
+        router.center.relayShows(Moment(milliseconds: welcome.nowMilliseconds))
+        router.welcomed(welcome.registrations)
+        router.subscribeAnew()
+        router.reporter.linkIsUp()
     }
 
     func linkWillDisconnect(_ end: LinkEnd) { willDisconnect("\(end)") }
@@ -243,7 +243,7 @@ extension RelayLink: DeviceClientDelegate {
     }
 
     private func tell(_ phase: LinkChange.Phase, _ reason: String = "", next: Moment? = nil) {
-        desk.system.tell(
+        router.system.tell(
             .link(
                 LinkChange(
                     phase: phase, relay: "\(relay.destination)", reason: reason, nextAttemptAt: next)))
@@ -257,7 +257,7 @@ extension RelayLink: DeviceClientDelegate {
             next: (nextAttemptMilliseconds ?? pause).map {
                 Moment(milliseconds: loop.wallMilliseconds + Int64($0))
             })
-        desk.linkEnded()
+        router.linkEnded()
         if let nextAttemptMilliseconds {
             log.notice(
                 "no link to \(relay.place): \(end); next attempt in \(nextAttemptMilliseconds) ms",
@@ -275,20 +275,20 @@ extension RelayLink: DeviceClientDelegate {
 
     func keepaliveChanged(_ change: KeepaliveChange) { log.notice("\(change)") }
 
-    func registered(_ registration: Registered) { desk.registered(registration) }
+    func registered(_ registration: Registered) { router.registered(registration) }
 
-    func unregistered(topic: String) { desk.unregistered(topic) }
+    func unregistered(topic: String) { router.unregistered(topic) }
 
-    func refused(_ refusal: Refused) { desk.refused(refusal) }
+    func refused(_ refusal: Refused) { router.refused(refusal) }
 
     func delivered(_ deliver: Deliver, over link: LinkNumber) {
         number = link
-        desk.delivered(deliver)
+        router.delivered(deliver)
     }
 
-    func subscribed(to channel: ChannelIdentity) { desk.subscribed(to: channel) }
+    func subscribed(to channel: ChannelIdentity) { router.subscribed(to: channel) }
 
-    func unsubscribed(_ end: Unsubscribed) { desk.unsubscribed(end) }
+    func unsubscribed(_ end: Unsubscribed) { router.unsubscribed(end) }
 
-    func broadcast(_ deliver: Deliver) { desk.broadcast(deliver) }
+    func broadcast(_ deliver: Deliver) { router.broadcast(deliver) }
 }

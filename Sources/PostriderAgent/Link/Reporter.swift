@@ -8,7 +8,7 @@ import PostriderTransport
 /// link is down for long, the oldest are dropped.
 final class Reporter {
     /// The link. The owner of both sets it.
-    weak var line: (any RelayLine)?
+    weak var link: (any OutboundLink)?
     /// Whether the owner of the device allows reports.
     var isOn = true
 
@@ -65,7 +65,7 @@ final class Reporter {
         timer.disarm()
         while !events.isEmpty {
             let report = Report(events.prefix(Limits.reportEvents).map(\.event))
-            guard line?.send(.report(report)) == true else { return }
+            guard link?.send(.report(report)) == true else { return }
             let count = report.events.count
             let told = events.prefix(count).map {
                 Told(event: $0.event, sentAt: scheduler.now, repeats: $0.repeats)

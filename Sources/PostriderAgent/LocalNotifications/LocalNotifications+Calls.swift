@@ -11,7 +11,7 @@ extension LocalNotifications {
     func attach(_ topic: String, for stream: AppStream) {
         do {
             let record = try admit(topic, for: stream)
-            desk.attach(stream, to: topic)
+            router.attach(stream, to: topic)
             stream.tell(.authorization(Authorization(topic: topic, status: status(of: record))))
         } catch {
             stream.tell(.refused(Refused(topic: topic, reason: sentence(error))))
@@ -48,7 +48,7 @@ extension LocalNotifications {
     }
 
     private func admit(_ topic: String, for stream: AppStream) throws -> AppRecord {
-        let record = try desk.admit(topic, in: nil, for: stream)
+        let record = try router.admit(topic, in: nil, for: stream)
         if state.centers[record.number] == nil { try state.centers.put(CenterRecord(), of: record.number) }
         try applyDecision(about: record)
         return record
@@ -69,13 +69,13 @@ extension LocalNotifications {
         case .removeDelivered(let identifiers):
             try remove(identifiers, of: record, .delivered)
             if case .some(let some) = identifiers {
-                desk.presenter?.revoke(some, of: record.topic.text)
+                router.presenter?.revoke(some, of: record.topic.text)
             } else {
-                desk.presenter?.revoke(nil, of: record.topic.text)
+                router.presenter?.revoke(nil, of: record.topic.text)
             }
             return .done
         case .list(let kind):
-            for notice in try state.timetable.notices(of: record.number, kind) {
+            for notice in try state.schedule.notices(of: record.number, kind) {
                 stream.tell(.answer(CenterAnswer(call: call, content: .item(notice))))
             }
             return .done
@@ -114,20 +114,20 @@ extension LocalNotifications {
         let now = now
         guard let trigger = request.trigger else {
             try state.transaction { () throws(StoreError) in
-                try state.timetable.remove(.some([request.identifier]), of: record.number, .pending)
+                try state.schedule.remove(.some([request.identifier]), of: record.number, .pending)
                 try deliver(LocalNotice(request: request, at: now), to: record, now)
             }
-            desk.stir(record.topic.text)
+            router.markDue(record.topic.text)
             return
         }
-        guard try !state.timetable.isFull(record.number, for: request.identifier) else {
+        guard try !state.schedule.isFull(record.number, for: request.identifier) else {
             throw CenterRefusal.tooManyPending
         }
         let zone = zone()
         guard let moment = trigger.firstMoment(scheduledAt: now, onDeviceIn: zone) else {
             throw CenterRefusal.trigger(trigger.absence(scheduledAt: now, onDeviceIn: zone))
         }
-        try state.timetable.put(LocalNotice(request: request, at: moment), of: record.number, as: .pending)
+        try state.schedule.put(LocalNotice(request: request, at: moment), of: record.number, as: .pending)
         try setAlarm()
     }
 
@@ -135,7 +135,7 @@ extension LocalNotifications {
         _ identifiers: CenterOrder.Identifiers, of record: AppRecord, _ kind: NoticeKind
     ) throws(StoreError) {
         try state.transaction { () throws(StoreError) in
-            try state.timetable.remove(identifiers, of: record.number, kind)
+            try state.schedule.remove(identifiers, of: record.number, kind)
         }
     }
 
@@ -144,7 +144,7 @@ extension LocalNotifications {
         guard var center = state.centers[record.number], center.options.contains(.badge) else { return false }
         center.badge = count
         try state.centers.put(center, of: record.number)
-        desk.presenter?.showBadge(of: record.topic.text)
+        router.presenter?.showBadge(of: record.topic.text)
         return true
     }
 
@@ -174,7 +174,7 @@ extension LocalNotifications {
                 throw CenterRefusal.tooManyWaiting
             }
             waiting[topic, default: []].append((call, stream))
-            desk.presenter?.consent.ask(about: topic, of: desk.owner(of: record))
+            router.presenter?.consent.ask(about: topic, of: router.owner(of: record))
             return nil
         }
         return .authorization(status(of: record))
@@ -182,7 +182,7 @@ extension LocalNotifications {
 
     private func sentence(_ error: any Error) -> String {
         if let refusal = error as? AppRefusal { return refusal.reason }
-        desk.trouble.note(error)
+        router.trouble.note(error)
         return "The agent cannot store that now."
     }
 }

@@ -5,7 +5,7 @@ import PostriderStorage
 // Authorization decisions made before an app has run, and the desktop's answers.
 extension LocalNotifications {
     /// The user of a topic; nil if the app is unknown.
-    func owner(of topic: String) -> UInt32? { state.apps[topic].map { desk.owner(of: $0) } }
+    func owner(of topic: String) -> UInt32? { state.apps[topic].map { router.owner(of: $0) } }
 
     /// Keeps the owner's decision about an app that has never attached. Returns false if there is no room for it.
     func decideInAdvance(
@@ -27,7 +27,7 @@ extension LocalNotifications {
         let topic = record.topic.text
         let said = state.consents[topic]
         let manifest =
-            desk.keeper?.status(of: topic)?.supervisor.manifest ?? desk.programs?.manifest(of: topic)
+            router.lifecycle?.status(of: topic)?.supervisor.manifest ?? router.programs?.manifest(of: topic)
         let (status, granted) =
             said.status == .notDetermined
             ? (manifest?.notifications ?? .notDetermined, manifest?.notificationOptions)
@@ -44,7 +44,7 @@ extension LocalNotifications {
         do throws(StoreError) {
             for record in state.apps.records.values { try applyDecision(about: record) }
         } catch {
-            desk.trouble.note(error)
+            router.trouble.note(error)
         }
     }
 

@@ -12,7 +12,7 @@ import PostriderTransport
 /// transaction, so that a kill at any step neither loses nor doubles it.
 final class LocalNotifications {
     let state: AgentState
-    unowned let desk: AppRouter
+    unowned let router: AppRouter
     private let scheduler: any Scheduler
     let log: Log
     /// The alarm clock that calls ``alarmRang()``.
@@ -41,9 +41,9 @@ final class LocalNotifications {
     static let usualLatenessMilliseconds: Int64 = 86_400_000
     private static let retryMilliseconds = 1000
 
-    init(_ state: AgentState, desk: AppRouter, scheduler: any Scheduler, log: Log) {
+    init(_ state: AgentState, router: AppRouter, scheduler: any Scheduler, log: Log) {
         self.state = state
-        self.desk = desk
+        self.router = router
         self.scheduler = scheduler
         self.log = log
     }
@@ -105,16 +105,16 @@ final class LocalNotifications {
         guard let shift else { return }
         let (now, zone) = (now, zone())
         try state.transaction { () throws(StoreError) in
-            if shift != 0 { try state.timetable.shiftIntervals(byMilliseconds: shift) }
+            if shift != 0 { try state.schedule.shiftIntervals(byMilliseconds: shift) }
             if let judge { try state.clock.put(judge.record) }
-            try state.timetable.recallMissed(after: now)
-            for entry in try state.timetable.pending(after: now) {
+            try state.schedule.recallMissed(after: now)
+            for entry in try state.schedule.pending(after: now) {
                 guard let trigger = entry.notice.request.trigger,
                     let moment = trigger.firstMoment(scheduledAt: now, onDeviceIn: zone)
                 else { continue }
                 switch trigger {
                 case .calendar where moment != entry.notice.at, .interval where moment < entry.notice.at:
-                    try state.timetable.move(entry, to: moment)
+                    try state.schedule.move(entry, to: moment)
                 case .calendar, .interval, .at: break
                 }
             }
@@ -128,24 +128,24 @@ final class LocalNotifications {
             try lookAgain()
             let now = now
             while true {
-                let entries = try state.timetable.due(at: now, limit: Limits.settledAtOnce)
+                let entries = try state.schedule.due(at: now, limit: Limits.settledAtOnce)
                 guard !entries.isEmpty else { break }
                 var topics: Set<String> = []
                 try state.transaction { () throws(StoreError) in
                     let zone = zone()
                     for entry in entries { topics.formUnion(try settle(entry, now, zone)) }
                 }
-                for topic in topics { desk.stir(topic) }
+                for topic in topics { router.markDue(topic) }
             }
             try setAlarm()
         } catch {
-            desk.trouble.note(error)
+            router.trouble.note(error)
             retry.arm(afterMilliseconds: Self.retryMilliseconds)
         }
     }
 
     /// Sets the alarm for the next moment.
-    func setAlarm() throws(StoreError) { alarm?.set(try state.timetable.firstMoment()) }
+    func setAlarm() throws(StoreError) { alarm?.set(try state.schedule.firstMoment()) }
 
     /// The topic for which there is a parcel now, if there is one.
     private func settle(_ entry: NotificationSchedule.Entry, _ now: Moment, _ zone: ZoneRules)
@@ -154,15 +154,15 @@ final class LocalNotifications {
     {
         let request = entry.notice.request
         guard let trigger = request.trigger, let record = state.apps.record(numbered: entry.app) else {
-            try state.timetable.move(entry, to: nil)
+            try state.schedule.move(entry, to: nil)
             return []
         }
         let settlement = Settlement(
             of: trigger, due: entry.notice.at, now: now, lateness: latenessMilliseconds, onDeviceIn: zone)
-        try state.timetable.move(entry, to: settlement.next)
+        try state.schedule.move(entry, to: settlement.next)
         guard state.centers[entry.app]?.status.allowsNotifications == true else { return [] }
         if let moment = settlement.missed {
-            try state.timetable.put(LocalNotice(request: request, at: moment), of: entry.app, as: .missed)
+            try state.schedule.put(LocalNotice(request: request, at: moment), of: entry.app, as: .missed)
         }
         guard let moment = settlement.delivered else { return [] }
         try deliver(LocalNotice(request: request, at: moment), to: record, now)
@@ -172,7 +172,7 @@ final class LocalNotifications {
     /// Puts a notification into the inbox, within a transaction.
     func deliver(_ notice: LocalNotice, to record: AppRecord, _ now: Moment) throws(StoreError) {
         if state.centers[record.number]?.isKeptFromAlerting != true {
-            try state.timetable.put(notice, of: record.number, as: .delivered)
+            try state.schedule.put(notice, of: record.number, as: .delivered)
         }
         let fired = Fired(
             delivery: 0, identity: .drawn(), topic: record.topic.text, notice: notice, firedAt: now)
@@ -194,7 +194,7 @@ final class LocalNotifications {
         var center = state.centers[record.number] ?? CenterRecord()
         // Permission to notify quietly is no answer to an app that asked for alerts: the question stays.
         let isAnswer = status != .provisional
-        defer { if isAnswer { desk.presenter?.consent.withdraw(topic) } }
+        defer { if isAnswer { router.presenter?.consent.withdraw(topic) } }
         guard center.status != status || center.granted != granted?.rawValue else { return true }
         center.status = status
         center.granted = granted?.rawValue
@@ -202,10 +202,10 @@ final class LocalNotifications {
         if losesBadge { center.badge = 0 }
         try state.centers.put(center, of: record.number)
         if isAnswer { try state.consents.put(ConsentRegister.Record(), of: topic) }
-        if losesBadge { desk.presenter?.showBadge(of: topic) }
-        desk.isReceptionStale = true
-        desk.tell(topic, .authorization(Authorization(topic: topic, status: status)))
-        if !center.options.contains(.alert) { desk.presenter?.revoke(nil, of: topic) }
+        if losesBadge { router.presenter?.showBadge(of: topic) }
+        router.isReceptionStale = true
+        router.tell(topic, .authorization(Authorization(topic: topic, status: status)))
+        if !center.options.contains(.alert) { router.presenter?.revoke(nil, of: topic) }
         guard status != .notDetermined, isAnswer else { return true }
         for (call, stream) in waiting.removeValue(forKey: topic) ?? [] {
             stream.tell(.answer(CenterAnswer(call: call, content: .authorization(status))))
@@ -227,11 +227,11 @@ final class LocalNotifications {
         try state.transaction { () throws(StoreError) in
             if case .local(let notice) = subject {
                 let identifiers = CenterOrder.Identifiers.some([notice.request.identifier])
-                try state.timetable.remove(identifiers, of: record.number, .delivered)
+                try state.schedule.remove(identifiers, of: record.number, .delivered)
             }
             _ = try state.inbox.store([arrival])
         }
-        desk.stir(topic)
+        router.markDue(topic)
     }
 }
 

@@ -156,7 +156,7 @@ final class ConsentRequests {
             // This withdraws the question too.
             _ = try center.decide(isAllowed ? .authorized : .denied, about: topic)
         } catch {
-            center.desk.trouble.note(error)
+            center.router.trouble.note(error)
             withdraw(topic)
             center.unanswered(topic)
         }
@@ -178,7 +178,7 @@ final class ConsentRequests {
     /// If the record cannot be stored, the next agent asks once more than allowed.
     private func keep(_ record: ConsentRegister.Record, of topic: String) {
         do throws(StoreError) { try consents.put(record, of: topic) } catch {
-            center.desk.trouble.note(error)
+            center.router.trouble.note(error)
         }
     }
 }

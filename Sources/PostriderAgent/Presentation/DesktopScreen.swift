@@ -18,10 +18,11 @@ final class DesktopScreen {
         case closed(number: UInt32, reason: UInt32)
     }
 
-    private let line: ReconnectingBus
+    private let bus: ReconnectingBus
     private let log: Log
     private let heard: (Event) -> Void
-    private var bus = ""
+    /// The identifier of the bus.
+    private var busIdentifier = ""
     /// The unique name of the connection that owns the server's name. Messages of others are ignored.
     private var owner: String?
     /// The capabilities that the server reports.
@@ -32,22 +33,22 @@ final class DesktopScreen {
     private static let busName = "org.freedesktop.DBus"
     private static let busPath = "/org/freedesktop/DBus"
 
-    init(on line: ReconnectingBus, log: Log, _ heard: @escaping (Event) -> Void) {
-        self.line = line
+    init(on bus: ReconnectingBus, log: Log, _ heard: @escaping (Event) -> Void) {
+        self.bus = bus
         self.log = log
         self.heard = heard
-        line.opened = { [unowned self] in opened($0) }
-        line.lost = { [unowned self] in went() }
+        bus.opened = { [unowned self] in opened($0) }
+        bus.lost = { [unowned self] in went() }
     }
 
     /// The user of the desktop; nil if there is none.
-    var user: UInt32? { line.current?.user }
+    var user: UInt32? { bus.current?.user }
 
     /// Connects to the bus.
-    func start() { line.start() }
+    func start() { bus.start() }
 
     /// Disconnects from the bus; what is shown stays.
-    func stop() { line.stop() }
+    func stop() { bus.stop() }
 
     /// Shows a notification. `receive` gets the server's number for it, or nil if it is not shown; it is not called if
     /// the screen goes first.
@@ -70,7 +71,7 @@ final class DesktopScreen {
         let signal = BusSignal(
             path: "/house/postrider/Agent", interface: "com.canonical.Unity.LauncherEntry", member: "Update",
             arguments: [.string("application://\(desktopFile).desktop"), .named(values)])
-        do throws(BusError) { try line.current?.emit(signal) } catch {
+        do throws(BusError) { try bus.current?.emit(signal) } catch {
             log.info("no badge is shown: \(error)", kind: "badge")
         }
     }
@@ -91,7 +92,7 @@ final class DesktopScreen {
                 Self.busName, path: Self.busPath, interface: Self.busName, member: "GetId")
             try connection.call(question) { [unowned self] answer in
                 guard case .success(let reply) = answer else { return }
-                bus = reply.values.first?.text ?? ""
+                busIdentifier = reply.values.first?.text ?? ""
                 meet()
             }
         } catch {
@@ -107,7 +108,7 @@ final class DesktopScreen {
             guard owner != reply.sender else { return }
             went()
             owner = reply.sender
-            heard(.came(server: bus + reply.sender))
+            heard(.came(server: busIdentifier + reply.sender))
         }
     }
 
@@ -155,7 +156,7 @@ final class DesktopScreen {
     /// Calls a method of the server. If the connection ends first, `receive` is not called: `lost` reports that, and
     /// everything that was under way is gone.
     private func call(_ member: String, _ arguments: [BusValue], _ receive: @escaping (BusReply?) -> Void) {
-        guard let connection = line.current else { return receive(nil) }
+        guard let connection = bus.current else { return receive(nil) }
         do throws(BusError) {
             let call = BusCall(
                 Self.name, path: Self.path, interface: Self.name, member: member, arguments: arguments)

@@ -10,7 +10,7 @@ import PostriderTransport
 ///     app ◀─respond── LocalNotifications ◀───────────┘
 final class Presenter {
     private let state: AgentState
-    private unowned let desk: AppRouter
+    private unowned let router: AppRouter
     private let scheduler: any Scheduler
     private let log: Log
     private var manifests: [String: AppManifest] = [:]
@@ -18,7 +18,7 @@ final class Presenter {
     private var screen: DesktopScreen?
     /// Asks users whether apps may notify.
     private(set) lazy var consent = ConsentRequests(
-        state.consents, center: desk.center, screen: screen, log: log,
+        state.consents, center: router.center, screen: screen, log: log,
         name: { [unowned self] topic in
             manifests[topic]?.name ?? topic
         })
@@ -38,20 +38,20 @@ final class Presenter {
     private static let retryMilliseconds = 1000
 
     /// - Parameters:
-    ///   - line: the connection to a desktop; nil if there will never be one.
+    ///   - bus: the connection to a desktop; nil if there will never be one.
     ///   - runner: starts the apps' service extensions; nil if alerts are shown unchanged.
     init(
-        _ state: AgentState, desk: AppRouter, manifests: [AppManifest], line: ReconnectingBus?,
+        _ state: AgentState, router: AppRouter, manifests: [AppManifest], bus: ReconnectingBus?,
         runner: (any ProgramRunner)? = nil, scheduler: any Scheduler, log: Log
     ) {
         extensions = runner.map { ServiceExtensions($0, scheduler: scheduler, log: log) }
         self.state = state
         intake = AlertIntake(state, scheduler: scheduler)
-        self.desk = desk
+        self.router = router
         self.scheduler = scheduler
         self.log = log
-        machine = PresentationState(isHeadless: line == nil)
-        screen = line.map { line in DesktopScreen(on: line, log: log) { [unowned self] in heard($0) } }
+        machine = PresentationState(isHeadless: bus == nil)
+        screen = bus.map { bus in DesktopScreen(on: bus, log: log) { [unowned self] in heard($0) } }
         declare(manifests)
     }
 
@@ -65,7 +65,7 @@ final class Presenter {
         do throws(StoreError) {
             for record in try state.alerts.records() { restore(record) }
         } catch {
-            desk.trouble.note(error)
+            router.trouble.note(error)
         }
         screen?.start()
     }
@@ -98,7 +98,7 @@ final class Presenter {
             // A newer alert with the same key replaces it.
             extensions?.cancel { $0.key == alert.key }
             change(alert) { [unowned self] alert in
-                let decider = desk.attachments[alert.key.topic]?.streams.last
+                let decider = router.attachments[alert.key.topic]?.streams.last
                 handle(.arrived(alert, appDecides: decider?.decisions.contains(alert.key.topic) ?? false))
             }
         }
@@ -114,7 +114,7 @@ final class Presenter {
             // A newer alert has replaced it in this turn.
             guard !intake.holds(alert.key) else { return }
             guard let changed = changed.flatMap({ allowed($0) }) else { return present(alert) }
-            do throws(StoreError) { try intake.keep(changed) } catch { desk.trouble.note(error) }
+            do throws(StoreError) { try intake.keep(changed) } catch { router.trouble.note(error) }
             present(changed)
         }
     }
@@ -201,7 +201,7 @@ final class Presenter {
         do throws(StoreError) {
             switch action {
             case .ask(let question, let alert):
-                let stream = desk.attachments[alert.key.topic]?.streams.last
+                let stream = router.attachments[alert.key.topic]?.streams.last
                 questions.ask(question, about: alert, on: stream)
             case .show(let ticket, let alert, let options, let number):
                 show(ticket, alert, options, number)
@@ -212,19 +212,19 @@ final class Presenter {
                     "\(alert.key.topic) has an alert for its user: \(identifier)",
                     kind: "alert: \(alert.key.topic)", fields: .init(topic: alert.key.topic))
             case .badge(let topic, let count):
-                if let record = state.apps[topic] { _ = try desk.center.setBadge(count, of: record) }
+                if let record = state.apps[topic] { _ = try router.center.setBadge(count, of: record) }
             case .respond(let alert, let action, let text): try respond(alert, action, text)
             case .keep(let alert, let place):
                 try state.alerts.shown(alert, at: place)
-                if let push = alert.reported, place != nil { desk.reporter.note(.shown, of: push) }
+                if let push = alert.reported, place != nil { router.reporter.note(.shown, of: push) }
             case .forget(let alert, let isDismissed):
                 try state.alerts.remove(alert)
                 if isDismissed {
-                    try state.timetable.remove(.some([alert.key.identifier]), of: alert.app, .delivered)
+                    try state.schedule.remove(.some([alert.key.identifier]), of: alert.app, .delivered)
                 }
             }
         } catch {
-            desk.trouble.note(error)
+            router.trouble.note(error)
             switch action {
             case .respond, .forget:
                 unstored.append(action)
@@ -271,17 +271,17 @@ final class Presenter {
         {
             return
         }
-        try desk.center.respond(
+        try router.center.respond(
             to: alert.subject, of: alert.key.topic, action: action ?? Responded.defaultAction, text: text,
             identifier: alert.key.identifier, at: alert.at)
-        if let push = alert.reported { desk.reporter.note(.actedOn, of: push) }
+        if let push = alert.reported { router.reporter.note(.actedOn, of: push) }
         let chosen = category?.actions.first { $0.identifier == action }
         guard
             action == nil || action == Responded.settingsAction
                 || (chosen?.options ?? 0) & Self.foreground != 0
         else { return }
-        desk.callApp(alert.key.topic)
-        desk.keeper?.handle(.activate, alert.key.topic)
+        router.callApp(alert.key.topic)
+        router.lifecycle?.handle(.activate, alert.key.topic)
     }
 
     private func category(of alert: Alert) -> LocalCategory? {

@@ -10,17 +10,17 @@ import Synchronization
 ///     relay ═ DeviceClient ═ RelayLink ─▶ AppRouter ─▶ AppStream ═ AppSession ═ app
 ///                                            └─ AgentState (SQLite)
 public final class Agent: Sendable {
-    private let mailbox: Mailbox<Letter>
+    private let mailbox: Mailbox<Message>
     private let ending: Ending
 
-    fileprivate enum Letter: Sendable {
+    fileprivate enum Message: Sendable {
         case stop
         case reload(AgentConfiguration, CheckedContinuation<String, Never>)
         case answer(CheckedContinuation<Void, Never>)
         case measure(@Sendable (Result<AgentControl.Status, StoreError>) -> Void)
     }
 
-    private init(_ mailbox: Mailbox<Letter>, _ ending: Ending) {
+    private init(_ mailbox: Mailbox<Message>, _ ending: Ending) {
         self.mailbox = mailbox
         self.ending = ending
     }
@@ -33,7 +33,7 @@ public final class Agent: Sendable {
         let tls = try TLSContext.client(trustFile: configuration.trustFile, alpn: ["h2"])
         let relay = Server(
             configuration.relay, tls: tls, name: configuration.serverName, through: configuration.proxy)
-        let mailbox = try Mailbox<Letter>(capacity: 16)
+        let mailbox = try Mailbox<Message>(capacity: 16)
         let ending = Ending()
         try await withCheckedThrowingContinuation { (started: CheckedContinuation<Void, any Error>) in
             do {
@@ -50,14 +50,14 @@ public final class Agent: Sendable {
 
     /// The thread.
     private static func run(
-        _ configuration: AgentConfiguration, _ relay: Server, _ mailbox: Mailbox<Letter>, _ ending: Ending,
+        _ configuration: AgentConfiguration, _ relay: Server, _ mailbox: Mailbox<Message>, _ ending: Ending,
         _ log: Log, _ started: CheckedContinuation<Void, any Error>
     ) {
         do {
             let loop = try EventLoop()
             let agent = try AgentLoop(configuration, relay: relay, on: loop, log: log) { ending.failed($0) }
-            try loop.attach(mailbox) { [unowned agent] letters in
-                for letter in letters { receive(letter, agent) }
+            try loop.attach(mailbox) { [unowned agent] messages in
+                for message in messages { receive(message, agent) }
             }
             loop.turnEnded = { [unowned agent] in agent.endTurn() }
             agent.start()
@@ -68,8 +68,8 @@ public final class Agent: Sendable {
         }
     }
 
-    private static func receive(_ letter: Letter, _ agent: AgentLoop) {
-        switch letter {
+    private static func receive(_ message: Message, _ agent: AgentLoop) {
+        switch message {
         case .stop: agent.stop()
         case .reload(let configuration, let done): done.resume(returning: agent.reload(configuration))
         case .answer(let done): done.resume()

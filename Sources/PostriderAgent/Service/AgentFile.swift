@@ -6,7 +6,7 @@ final class AgentFile: DatabaseFile {
     let database: Database
     let apps: AppRegister
     let centers: CenterRegister
-    let timetable: NotificationSchedule
+    let schedule: NotificationSchedule
     let channels: ChannelRegister
     let deadLetters: DeadLetters
     let inbox: Inbox
@@ -19,7 +19,7 @@ final class AgentFile: DatabaseFile {
         database = try Database(path: path, schema: Self.schema)
         apps = try AppRegister(database)
         centers = try CenterRegister(database)
-        timetable = try NotificationSchedule(database)
+        schedule = try NotificationSchedule(database)
         channels = try ChannelRegister(database)
         deadLetters = try DeadLetters(database)
         inbox = try Inbox(database, deadLetters: deadLetters)

@@ -10,13 +10,13 @@ import PostriderTransport
 final class AgentLoop {
     private unowned let loop: EventLoop
     private let state: AgentState
-    private let desk: AppRouter
-    private let keeper: AppLifecycle
+    private let router: AppRouter
+    private let lifecycle: AppLifecycle
     private let handlers: HandlerPrograms
     private let units: UnitHandlers
     private let launcher: ProcessLauncher
-    private let owner: AgentControlHandler
-    private let door: AppServer
+    private let control: AgentControlHandler
+    private let server: AppServer
     private let link: RelayLink
     private let alarm: WallAlarm
     private let login: SleepMonitor
@@ -61,63 +61,65 @@ final class AgentLoop {
         guard try configuration.enrolmentKey != nil || state.device() != nil else {
             throw AgentFailure.notEnrolled(configuration)
         }
-        desk = AppRouter(state, declarations: configuration.declarations, scheduler: loop, log: log)
+        router = AppRouter(state, declarations: configuration.declarations, scheduler: loop, log: log)
         launcher = ProcessLauncher(
             processes, socketPath: URL(filePath: configuration.socketPath).path)
         let entropy = Entropy()
-        keeper = AppLifecycle(
-            configuration.appManifests, state: state, desk: desk, launcher: launcher, scheduler: loop,
+        lifecycle = AppLifecycle(
+            configuration.appManifests, state: state, router: router, launcher: launcher, scheduler: loop,
             log: log, random: { entropy.next() })
         units = UnitHandlers(
             ReconnectingBus(to: configuration.systemBus, on: loop, log: log, random: { entropy.next() }),
             directory: configuration.handlerDirectory, scheduler: loop, log: log)
         handlers = HandlerPrograms(
-            configuration.manifests, desk: desk, programs: ProgramHandlers(processes, launcher), units: units,
+            configuration.manifests, router: router, programs: ProgramHandlers(processes, launcher),
+            units: units,
             scheduler: loop, log: log)
-        owner = AgentControlHandler(state, desk: desk, keeper: keeper, log: log)
-        door = AppServer(
-            desk: desk, owner: owner, scheduler: loop, readClock: { EventLoop.monotonicNanoseconds }, log: log
+        control = AgentControlHandler(state, router: router, lifecycle: lifecycle, log: log)
+        server = AppServer(
+            router: router, control: control, scheduler: loop, readClock: { EventLoop.monotonicNanoseconds },
+            log: log
         )
         link = RelayLink(
-            configuration, to: relay, state: state, desk: desk, on: loop, log: log, failed: failed)
-        alarm = try WallAlarm(on: loop, for: desk)
+            configuration, to: relay, state: state, router: router, on: loop, log: log, failed: failed)
+        alarm = try WallAlarm(on: loop, for: router)
         login = SleepMonitor(
             on: ReconnectingBus(to: configuration.systemBus, on: loop, log: log, random: { entropy.next() }),
-            for: desk.system, log: log)
+            for: router.system, log: log)
         supply = PowerSupply(on: loop)
-        let line = configuration.sessionBus.map { address in
+        let bus = configuration.sessionBus.map { address in
             ReconnectingBus(to: address, on: loop, log: log) { entropy.next() }
         }
         presenter = Presenter(
-            state, desk: desk, manifests: configuration.manifests, line: line, runner: launcher,
+            state, router: router, manifests: configuration.manifests, bus: bus, runner: launcher,
             scheduler: loop, log: log)
         self.loop = loop
         self.log = log
-        desk.presenter = presenter
-        owner.presenter = presenter
-        desk.line = link
-        desk.keeper = keeper
-        desk.programs = handlers
-        owner.isLinked = { [unowned link] in link.isUp }
-        desk.center.alarm = alarm
+        router.presenter = presenter
+        control.presenter = presenter
+        router.link = link
+        router.lifecycle = lifecycle
+        router.programs = handlers
+        control.isLinked = { [unowned link] in link.isUp }
+        router.center.alarm = alarm
         let boot = Self.bootIdentifier
-        desk.center.readClock = {
+        router.center.readClock = {
             ClockReading(
                 bootIdentifier: boot, offsetMilliseconds: EventLoop.wallOffsetNanoseconds / 1_000_000)
         }
-        desk.center.latenessMilliseconds = configuration.latenessMilliseconds
+        router.center.latenessMilliseconds = configuration.latenessMilliseconds
         take(configuration)
-        desk.system.sleepLock = login
-        desk.system.whenAsleep = { [unowned link] in link.sleep() }
-        desk.system.whenAwake = { [unowned link] in link.wake() }
+        router.system.sleepLock = login
+        router.system.whenAsleep = { [unowned link] in link.sleep() }
+        router.system.whenAwake = { [unowned link] in link.wake() }
         do throws(TransportError) {
-            try loop.watch(directory: Self.zoneDirectory, for: Self.zoneFile) { [unowned desk] in
-                desk.clockChanged(byMilliseconds: 0)
+            try loop.watch(directory: Self.zoneDirectory, for: Self.zoneFile) { [unowned router] in
+                router.clockChanged(byMilliseconds: 0)
             }
         } catch {
             log.notice("the time zone is only checked once an hour: \(error)")
         }
-        try door.open(try SocketAddress(unixPath: configuration.socketPath), on: loop)
+        try server.open(try SocketAddress(unixPath: configuration.socketPath), on: loop)
     }
 
     /// Identifies this boot of the machine (random(4)).
@@ -128,20 +130,20 @@ final class AgentLoop {
 
     /// The status of the agent; a failure if it cannot be read from the disk.
     var status: Result<AgentControl.Status, StoreError> {
-        Result { () throws(StoreError) in try owner.status() }
+        Result { () throws(StoreError) in try control.status() }
     }
 
     /// Connects to the relay.
     func start() {
         timer.arm(afterMilliseconds: Self.lookMilliseconds)
-        keeper.start()
+        lifecycle.start()
         handlers.start()
-        desk.center.applyDecisions()
+        router.center.applyDecisions()
         presenter.start()
-        desk.center.start()
+        router.center.start()
         // The zone that later changes are compared with.
-        desk.system.clockChanged(byMilliseconds: 0, zone: desk.center.zoneName)
-        desk.stirAll()
+        router.system.clockChanged(byMilliseconds: 0, zone: router.center.zoneName)
+        router.markAllDue()
         login.start()
         supply.start { [unowned self] in supplied(byBattery: $0) }
         link.start()
@@ -150,10 +152,10 @@ final class AgentLoop {
     /// Takes the settings that can change while the agent runs.
     private func take(_ configuration: AgentConfiguration) {
         presenter.declare(configuration.manifests)
-        desk.mostAttempts = configuration.deliveryAttempts
-        desk.reporter.isOn = configuration.reports
-        desk.center.answerToAll = configuration.authorization
-        door.keyboardUsers = [0, configuration.keyboardUser]
+        router.mostAttempts = configuration.deliveryAttempts
+        router.reporter.isOn = configuration.reports
+        router.center.answerToAll = configuration.authorization
+        server.keyboardUsers = [0, configuration.keyboardUser]
         powerSaving = configuration.powerSaving
         savePower()
     }
@@ -165,22 +167,22 @@ final class AgentLoop {
 
     private func savePower() {
         let saves = powerSaving == .always || (powerSaving == .whenOnBattery && isOnBattery)
-        if saves != desk.savesPower { desk.savesPower = saves }
+        if saves != router.savesPower { router.savesPower = saves }
     }
 
     /// Takes what has changed in the configuration, and returns a phrase about it.
     func reload(_ configuration: AgentConfiguration) -> String {
         take(configuration)
-        desk.declare(configuration.declarations)
-        let apps = keeper.declare(configuration.appManifests)
+        router.declare(configuration.declarations)
+        let apps = lifecycle.declare(configuration.appManifests)
         let handlers = handlers.declare(configuration.manifests)
         // An app may have become a handler, or the other way round.
         let (declared, former) = (configuration.manifests.map(\.topic), apps.removed + handlers.removed)
         let added = (apps.added + handlers.added).filter { !former.contains($0) }.sorted()
         let removed = former.filter { !declared.contains($0) }.sorted()
-        desk.center.applyDecisions()
-        for topic in removed { desk.forgetUndeclared(topic) }
-        for topic in added { desk.stir(topic) }
+        router.center.applyDecisions()
+        for topic in removed { router.forgetUndeclared(topic) }
+        for topic in added { router.markDue(topic) }
         let changes = [("added", added), ("removed", removed)].filter { !$0.1.isEmpty }
         let count = configuration.manifests.count
         return "\(count) \(count == 1 ? "app is" : "apps are") declared"
@@ -192,7 +194,7 @@ final class AgentLoop {
         guard !link.isStopping else { return }
         timer.arm(afterMilliseconds: Self.stopMilliseconds)
         login.stop()
-        keeper.stop { [unowned self] in ended { $0.remove(.apps) } }
+        lifecycle.stop { [unowned self] in ended { $0.remove(.apps) } }
         handlers.stop { [unowned self] in ended { $0.remove(.handlers) } }
         link.stop { [unowned self] in hasLinkEnded = true }
     }
@@ -202,16 +204,16 @@ final class AgentLoop {
         guard running.isEmpty else { return }
         units.stop()
         haveAppsEnded = true
-        door.close()
+        server.close()
     }
 
     /// Commits and hands over what the turn has brought.
     func endTurn() {
         if state.needsRenewal, !renewal.isArmed { renew() }
-        desk.endTurn()
+        router.endTurn()
         if link.hasFailed { stop() }
         // The calls of apps may still show or remove something.
-        guard haveAppsEnded, !door.hasCalls else { return }
+        guard haveAppsEnded, !server.hasCalls else { return }
         presenter.stop()
         if hasLinkEnded, loop.connectionCount == 0 { loop.stop() }
     }
@@ -228,7 +230,7 @@ final class AgentLoop {
     private func timeIsUp() {
         guard !link.isStopping else { return loop.stop() }
         // If the zone's file cannot be watched, nobody reports a new time zone.
-        desk.clockChanged(byMilliseconds: 0)
+        router.clockChanged(byMilliseconds: 0)
         timer.arm(afterMilliseconds: Self.lookMilliseconds)
     }
 }
@@ -237,10 +239,10 @@ final class AgentLoop {
 final class WallAlarm: AlarmClock {
     private let timer: WallTimer
 
-    init(on loop: EventLoop, for desk: AppRouter) throws(TransportError) {
+    init(on loop: EventLoop, for router: AppRouter) throws(TransportError) {
         timer = try loop.makeWallTimer(
-            ring: { [unowned desk] in desk.center.alarmRang() },
-            clockChanged: { [unowned desk] in desk.clockChanged(byMilliseconds: $0) })
+            ring: { [unowned router] in router.center.alarmRang() },
+            clockChanged: { [unowned router] in router.clockChanged(byMilliseconds: $0) })
     }
 
     func set(_ moment: Moment?) { timer.arm(atWallMilliseconds: moment?.milliseconds) }

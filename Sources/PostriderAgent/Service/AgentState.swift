@@ -13,7 +13,7 @@ final class AgentState {
     /// The user notification centres of the apps.
     let centers: CenterRegister
     /// The local notifications of the apps.
-    let timetable: NotificationSchedule
+    let schedule: NotificationSchedule
     /// The channels of the apps.
     let channels: ChannelRegister
     /// The messages that wait for the apps.
@@ -52,7 +52,7 @@ final class AgentState {
         let file = trusted.file
         apps = file.apps
         centers = file.centers
-        timetable = file.timetable
+        schedule = file.schedule
         channels = file.channels
         deadLetters = file.deadLetters
         inbox = file.inbox

@@ -5,7 +5,7 @@ import PostriderTransport
 /// Listens to logind (org.freedesktop.login1(5)) for sleep, and delays it until the apps are ready. For that it holds a
 /// delay lock: a descriptor that is closed when they are. Without logind the agent never learns that the device sleeps.
 final class SleepMonitor: SleepLock {
-    private let line: ReconnectingBus
+    private let bus: ReconnectingBus
     private unowned let system: SystemEvents
     private let log: Log
     /// The unique bus name of logind; signals of others are ignored.
@@ -16,25 +16,25 @@ final class SleepMonitor: SleepLock {
     /// Whether logind has announced sleep and not yet the end of it.
     private var isAsleep = false
 
-    private static let bus = "org.freedesktop.DBus"
+    private static let busName = "org.freedesktop.DBus"
     private static let service = "org.freedesktop.login1"
     private static let path = "/org/freedesktop/login1"
     private static let interface = "org.freedesktop.login1.Manager"
 
-    init(on line: ReconnectingBus, for system: SystemEvents, log: Log) {
-        self.line = line
+    init(on bus: ReconnectingBus, for system: SystemEvents, log: Log) {
+        self.bus = bus
         self.system = system
         self.log = log
-        line.opened = { [unowned self] in opened($0) }
-        line.lost = { [unowned self] in manager = nil }
+        bus.opened = { [unowned self] in opened($0) }
+        bus.lost = { [unowned self] in manager = nil }
     }
 
     /// Connects to the system bus.
-    func start() { line.start() }
+    func start() { bus.start() }
 
     /// Releases everything: the device may sleep.
     func stop() {
-        line.stop()
+        bus.stop()
         isWanted = false
         lock = nil
     }
@@ -43,7 +43,7 @@ final class SleepMonitor: SleepLock {
 
     func take() {
         isWanted = true
-        guard let connection = line.current, manager != nil else { return }
+        guard let connection = bus.current, manager != nil else { return }
         let call = BusCall(
             Self.service, path: Self.path, interface: Self.interface, member: "Inhibit",
             arguments: ["sleep", "Postrider", "Apps are told that the device sleeps.", "delay"].map(
@@ -75,17 +75,18 @@ final class SleepMonitor: SleepLock {
     private func opened(_ connection: BusConnection) {
         do {
             let changes = BusMatch(
-                sender: Self.bus, interface: Self.bus, member: "NameOwnerChanged", firstArgument: Self.service
+                sender: Self.busName, interface: Self.busName, member: "NameOwnerChanged",
+                firstArgument: Self.service
             )
             try connection.listen(to: changes) { [unowned self] signal in
-                guard signal.sender == Self.bus else { return }
+                guard signal.sender == Self.busName else { return }
                 found(signal.arguments.last?.text ?? "")
             }
             let sleep = BusMatch(
                 sender: Self.service, path: Self.path, interface: Self.interface, member: "PrepareForSleep")
             try connection.listen(to: sleep) { [unowned self] in prepare($0) }
             let owner = BusCall(
-                Self.bus, path: "/org/freedesktop/DBus", interface: Self.bus, member: "GetNameOwner",
+                Self.busName, path: "/org/freedesktop/DBus", interface: Self.busName, member: "GetNameOwner",
                 arguments: [.string(Self.service)])
             try connection.call(owner) { [weak self] in
                 // Nobody may own the name yet: the bus announces when somebody does.

@@ -5,7 +5,7 @@ import PostriderTransport
 
 /// Tells every attached app what happens to the device. An app that attaches later is told the current state.
 final class SystemEvents {
-    private unowned let desk: AppRouter
+    private unowned let router: AppRouter
     private let scheduler: any Scheduler
     private let log: Log
     /// Delays the device's sleep. The owner of both sets it.
@@ -27,8 +27,8 @@ final class SystemEvents {
     private var waiting: [ObjectIdentifier: AppStream]?
     private lazy var patience = scheduler.makeTimer { [unowned self] in letSleep() }
 
-    init(_ desk: AppRouter, scheduler: any Scheduler, log: Log) {
-        self.desk = desk
+    init(_ router: AppRouter, scheduler: any Scheduler, log: Log) {
+        self.router = router
         self.scheduler = scheduler
         self.log = log
     }
@@ -36,14 +36,14 @@ final class SystemEvents {
     /// Sends an event to all apps that read what they are sent.
     func tell(_ event: SystemEvent) {
         if case .link(let change) = event { link = change }
-        for stream in desk.streams where stream.isListening { stream.tell(.system(event)) }
+        for stream in router.streams where stream.isListening { stream.tell(.system(event)) }
     }
 
     /// Tells an app the state of the device, once on each of its streams.
     func greet(_ stream: AppStream) {
         guard !stream.isGreeted else { return }
         stream.isGreeted = true
-        let zone = zone ?? desk.center.zoneName
+        let zone = zone ?? router.center.zoneName
         self.zone = zone
         stream.tell(.deviceState(DeviceState(link: link, keyboard: keyboard.frame, timeZone: zone)))
     }
@@ -63,7 +63,7 @@ final class SystemEvents {
     /// The device is about to sleep. It sleeps as soon as the apps are ready, or their time is over.
     func willSleep() {
         sleep += 1
-        let listeners = desk.streams.filter(\.isListening)
+        let listeners = router.streams.filter(\.isListening)
         waiting = Dictionary(uniqueKeysWithValues: listeners.map { (ObjectIdentifier($0), $0) })
         tell(.power(PowerChange(phase: .willSleep, sleep: sleep)))
         patience.arm(afterMilliseconds: Limits.sleepDelayMilliseconds)

@@ -5,42 +5,43 @@ import Testing
 
 @testable import PostriderAgent
 
-@Suite("The desk of the device's owner")
+@Suite("The control handler of the device's owner")
 struct AgentControlHandlerTests {
-    private let rig: DeskRig
-    private let owner: AgentControlHandler
+    private let fixture: RouterFixture
+    private let control: AgentControlHandler
     private let topic = RecordedApp.topic
 
     init() throws {
-        rig = try DeskRig(manifests: [.sample()])
-        owner = AgentControlHandler(rig.ground.state, desk: rig.desk, keeper: rig.keeper, log: .none, user: 7)
+        fixture = try RouterFixture(manifests: [.sample()])
+        control = AgentControlHandler(
+            fixture.files.state, router: fixture.router, lifecycle: fixture.lifecycle, log: .none, user: 7)
     }
 
     private func ask<Answer: Decodable>(_ path: String, _ type: Answer.Type = Answer.self) throws -> Answer {
-        let answer = owner.handle("GET", path, body: [], from: 7)
+        let answer = control.handle("GET", path, body: [], from: 7)
         #expect(answer.status == 200)
         return try JSONDecoder().decode(Answer.self, from: Data(answer.body))
     }
 
     private func order(_ method: String, _ path: String, _ body: String = "") -> Int {
-        owner.handle(method, path, body: Array(body.utf8), from: 0).status
+        control.handle(method, path, body: Array(body.utf8), from: 0).status
     }
 
     @Test("hears root and the agent's own user only")
     func callers() {
         for (user, status) in [(0, 200), (7, 200), (8, 403)] as [(UInt32, Int)] {
-            #expect(owner.handle("GET", "/v1/status", body: [], from: user).status == status)
+            #expect(control.handle("GET", "/v1/status", body: [], from: user).status == status)
         }
     }
 
     @Test("tells what there is: apps, what waits for them, what is pending, what they could not handle")
     func lists() throws {
-        rig.desk.mostAttempts = 1
-        let app = rig.attached()
-        rig.arrive(1, 2)
-        rig.desk.endTurn()
-        #expect(rig.desk.failed(Failed(delivery: 1, reason: "No."), by: app.stream))
-        rig.desk.endTurn()
+        fixture.router.mostAttempts = 1
+        let app = fixture.attached()
+        fixture.arrive(1, 2)
+        fixture.router.endTurn()
+        #expect(fixture.router.failed(Failed(delivery: 1, reason: "No."), by: app.stream))
+        fixture.router.endTurn()
         let apps: [AgentControl.App] = try ask("/v1/apps")
         #expect(apps.map(\.topic) == [topic] && apps[0].state == "active" && apps[0].isDeclared)
         #expect(apps[0].inbox == 1 && apps[0].notifications == "ask")
@@ -60,7 +61,7 @@ struct AgentControlHandlerTests {
         let path = "/v1/authorizations/\(topic)"
         #expect(order("PUT", "/v1/authorizations/a%20b", #"{"isAllowed":true}"#) == 400)
         let app = RecordedApp()
-        rig.desk.center.attach(topic, for: app.stream)
+        fixture.router.center.attach(topic, for: app.stream)
         #expect(order("PUT", path, "yes") == 400)
         #expect(order("PUT", path, #"{"isAllowed":true}"#) == 200)
         #expect(app.told.last == .authorization(Authorization(topic: topic, status: .authorized)))
@@ -75,9 +76,9 @@ struct AgentControlHandlerTests {
         // This works even before the app has attached.
         #expect(order("PUT", path, some) == 200)
         let app = RecordedApp()
-        rig.desk.center.attach(topic, for: app.stream)
+        fixture.router.center.attach(topic, for: app.stream)
         func granted() -> NotificationOptions? {
-            rig.desk.state.apps[topic].flatMap { rig.desk.state.centers[$0.number]?.options }
+            fixture.router.state.apps[topic].flatMap { fixture.router.state.centers[$0.number]?.options }
         }
         #expect(granted() == [.alert, .badge])
         #expect(order("PUT", path, #"{"isAllowed":true,"options":["sound"]}"#) == 200 && granted() == .sound)
@@ -108,7 +109,7 @@ struct AgentControlHandlerTests {
     @Test("starts a declared app, and no other")
     func activation() {
         #expect(order("PUT", "/v1/active-apps/\(topic)") == 200)
-        #expect(rig.launcher.processes.map(\.reason) == ["activation"] && rig.line.fetches == 1)
+        #expect(fixture.launcher.processes.map(\.reason) == ["activation"] && fixture.link.fetches == 1)
         #expect(order("DELETE", "/v1/active-apps/\(topic)") == 200)
         #expect(order("PUT", "/v1/active-apps/com.example.unknown") == 404)
         #expect(order("GET", "/v1/nonsense") == 404)
@@ -116,10 +117,10 @@ struct AgentControlHandlerTests {
 
     @Test("forgets an app, once")
     func forgetting() {
-        let app = rig.attached()
+        let app = fixture.attached()
         #expect(order("DELETE", "/v1/apps/\(topic)") == 200)
         #expect(app.told.last == .unregistered(topic: topic))
-        rig.desk.unregistered(topic)
+        fixture.router.unregistered(topic)
         #expect(order("DELETE", "/v1/apps/\(topic)") == 404)
     }
 }

@@ -31,11 +31,11 @@ struct MissingAgentTests {
         }
         #expect(await news.first(1) == [reason])
 
-        let house = try AgentHouse(scratch)
+        let agent = try AgentFixture(scratch)
         _ = try await application.userNotificationCenter.authorizationStatus()
         #expect(application.agentConnection == .connected)
         #expect(await news.first(2).last == .some(nil))
-        await house.kill()
+        await agent.kill()
         // The end of the agent is reported, and a line says that it cannot be reached any more.
         #expect(await lines.first(2).last?.contains("cannot be reached") == true)
         await application.end()
@@ -73,14 +73,14 @@ struct DeviceStateKitTests {
     private let dispatcher = NotificationDispatcher()
     private let frame = KeyboardFrame(x: 0, y: 5, width: 9, height: 4)
 
-    private func connected(_ rooms: AgentHouse.Rooms) {
-        rooms.desk.system.clockChanged(byMilliseconds: 0, zone: "Europe/Berlin")
-        rooms.desk.system.tell(.link(LinkChange(phase: .didConnect, relay: "r:1")))
+    private func connected(_ parts: AgentFixture.Parts) {
+        parts.router.system.clockChanged(byMilliseconds: 0, zone: "Europe/Berlin")
+        parts.router.system.tell(.link(LinkChange(phase: .didConnect, relay: "r:1")))
     }
 
     @Test("can be asked, and is told on each attach before what is handed over", .bug(id: "A4"))
     func attaching() async throws {
-        var house = try AgentHouse(scratch)
+        var agent = try AgentFixture(scratch)
         let application = Application(
             topic: RecordedApp.topic, socketPath: scratch.socket, dispatcher: dispatcher)
         let journal = Journal<String>()
@@ -88,13 +88,13 @@ struct DeviceStateKitTests {
             guard notification.name != .agentConnectionDidChange else { return }
             journal.note(notification.name.rawValue.split(separator: ".").last.map(String.init) ?? "")
         }
-        await house.on { [frame] rooms in
-            connected(rooms)
-            _ = rooms.desk.system.move(KeyboardOrder(frame: frame), by: nil)
+        await agent.on { [frame] parts in
+            connected(parts)
+            _ = parts.router.system.move(KeyboardOrder(frame: frame), by: nil)
             let stream = AppStream(user: getuid()) { _ in }
-            rooms.desk.center.attach(RecordedApp.topic, for: stream)
-            rooms.desk.left(stream)
-            try? rooms.desk.center.respond(
+            parts.router.center.attach(RecordedApp.topic, for: stream)
+            parts.router.left(stream)
+            try? parts.router.center.respond(
                 to: .remote(payload: Array("{}".utf8)), of: RecordedApp.topic, action: "1", text: nil)
         }
         #expect(application.relayLink == nil)
@@ -109,11 +109,11 @@ struct DeviceStateKitTests {
         #expect(application.authorizationStatus == .notDetermined)
 
         // The next agent has no keyboard, and the app connects to it a little later.
-        await house.kill()
+        await agent.kill()
         while application.relayLink != nil { await Task.yield() }
-        house = try AgentHouse(scratch)
+        agent = try AgentFixture(scratch)
         while application.agentConnection != .connected { await Task.yield() }
-        await house.on { connected($0) }
+        await agent.on { connected($0) }
         while application.relayLink == nil || application.keyboardFrame != nil { await Task.yield() }
         #expect(application.relayLink == .connected(relay: "r:1"))
         let hidden = ["WillChangeFrame", "WillHide", "DidChangeFrame", "DidHide"].map { "keyboard" + $0 }
@@ -123,7 +123,7 @@ struct DeviceStateKitTests {
         while application.timeZone?.identifier != "Europe/Berlin" { await Task.yield() }
         await application.end()
         withExtendedLifetime(observation) {}
-        await house.kill()
+        await agent.kill()
     }
 
     @Test("is not asked of an agent of an earlier version, which does not tell it", .bug(id: "A4"))
@@ -139,7 +139,7 @@ struct DeviceStateKitTests {
 struct PushHeadersKitTests {
     @Test("carries its headers and its dates, for typed and untyped observers", .bug(id: "K4"))
     func headers() async throws {
-        let (stage, dispatcher) = (try KitStage(), NotificationDispatcher())
+        let (stage, dispatcher) = (try KitFixture(), NotificationDispatcher())
         let application = try await stage.register(dispatcher)
         let headers = Journal<PushHeaders?>()
         let observations = [
@@ -152,9 +152,9 @@ struct PushHeadersKitTests {
             priority: .considerate, expiration: .at(Moment(milliseconds: 2_000_000_000_000)),
             collapseIdentifier: "score", pushType: "background",
             acceptedAt: Moment(milliseconds: 1_700_000_000_500))
-        let now = await stage.house.on { rooms in
-            rooms.desk.delivered(deliver)
-            return rooms.clock.wallMilliseconds
+        let now = await stage.agent.on { parts in
+            parts.router.delivered(deliver)
+            return parts.clock.wallMilliseconds
         }
         let expected = PushHeaders(
             identifier: "12345678-9ABC-4DEF-8123-456789ABCDEF", topic: RecordedApp.topic,
@@ -165,7 +165,7 @@ struct PushHeadersKitTests {
         #expect(await headers.first(2) == [expected, expected])
         await application.end()
         withExtendedLifetime(observations) {}
-        await stage.house.kill()
+        await stage.agent.kill()
     }
 
     @Test(

@@ -10,94 +10,94 @@ import Testing
 struct AppSocketTests {
     @Test("are worked off for so long in a turn, the rest in the next ones, in order")
     func bounded() throws {
-        let rig = try SocketRig(callsPerTurn: 10)
-        let app = try #require(rig.connect())
+        let fixture = try SocketFixture(callsPerTurn: 10)
+        let app = try #require(fixture.connect())
         let stream = try app.attach()
         app.call(100, on: stream)
-        try rig.turn()
+        try fixture.turn()
         let first = app.answers[stream]?.count ?? 0
         #expect(first > 0 && first <= 10)
-        try rig.turn(times: 20)
+        try fixture.turn(times: 20)
         #expect(app.answers[stream] == Array(1...100))
     }
 
     @Test("are begun in every turn, however long one takes")
     func always() throws {
-        let rig = try SocketRig(callsPerTurn: 1)
-        let app = try #require(rig.connect())
+        let fixture = try SocketFixture(callsPerTurn: 1)
+        let app = try #require(fixture.connect())
         let stream = try app.attach()
         app.call(3, on: stream)
-        try rig.turn(times: 4)
+        try fixture.turn(times: 4)
         #expect(app.answers[stream] == [1, 2, 3])
     }
 
     @Test("of one user wait for no more than one of another's, whoever has more connections")
     func fair() throws {
-        let rig = try SocketRig(callsPerTurn: 2)
+        let fixture = try SocketFixture(callsPerTurn: 2)
         var streams: [Int32] = []
         for _ in 0..<8 {
-            let app = try #require(rig.connect())
+            let app = try #require(fixture.connect())
             streams.append(try app.attach())
             app.call(100, on: try #require(streams.last), topic: "com.example.hog")
         }
-        try rig.turn()
-        let other = try #require(rig.connect(user: 1001))
+        try fixture.turn()
+        let other = try #require(fixture.connect(user: 1001))
         let stream = try other.attach()
         other.call(3, on: stream, topic: "com.example.other")
-        try rig.turn(times: 6)
+        try fixture.turn(times: 6)
         #expect(other.answers[stream] == [1, 2, 3])
         // And no connection of a user waits until another one has got all its answers.
-        let served = zip(rig.apps, streams).count { app, stream in app.answers[stream]?.isEmpty == false }
+        let served = zip(fixture.apps, streams).count { app, stream in app.answers[stream]?.isEmpty == false }
         #expect(served >= 3)
     }
 
     @Test("are worked off before their stream ends, and before it is answered so")
     func ended() throws {
-        let rig = try SocketRig(callsPerTurn: 10)
-        let app = try #require(rig.connect())
+        let fixture = try SocketFixture(callsPerTurn: 10)
+        let app = try #require(fixture.connect())
         let stream = try app.attach()
         app.call(50, on: stream)
         app.client.finish(stream)
-        try rig.turn()
+        try fixture.turn()
         #expect(app.statuses[stream] == nil)
-        try rig.turn(times: 10)
+        try fixture.turn(times: 10)
         #expect(app.answers[stream] == Array(1...50))
         #expect(app.statuses[stream] == "0")
-        #expect(rig.rig.desk.attachments.isEmpty)
+        #expect(fixture.fixture.router.attachments.isEmpty)
     }
 
     @Test("in front of a mistake are worked off, those behind it are not")
     func mistaken() throws {
-        let rig = try SocketRig(callsPerTurn: 10)
-        let app = try #require(rig.connect())
+        let fixture = try SocketFixture(callsPerTurn: 10)
+        let app = try #require(fixture.connect())
         let stream = try app.attach()
         app.call(20, on: stream)
         app.say(AppMessage.handled([7]), on: stream)
         app.call(20, on: stream)
-        try rig.turn()
+        try fixture.turn()
         #expect(app.statuses[stream] == nil)
-        try rig.turn(times: 10)
+        try fixture.turn(times: 10)
         #expect(app.answers[stream] == Array(1...20))
         #expect(app.statuses[stream] == "\(CourierError.outOfOrder("").status.rawValue)")
     }
 
     @Test("leave no more bytes waiting than a window holds, and the next come when they are worked off")
     func window() throws {
-        let rig = try SocketRig(callsPerTurn: 10)
-        let app = try #require(rig.connect())
+        let fixture = try SocketFixture(callsPerTurn: 10)
+        let app = try #require(fixture.connect())
         let stream = try app.attach()
         app.call(5000, on: stream)
         let bytes = app.client.outboundBytes(stream)
-        try rig.turn(times: 3)
+        try fixture.turn(times: 3)
         #expect(bytes - app.client.outboundBytes(stream) <= Int(Limits.callBytesPerAppConnection))
-        try rig.turn(times: 600)
+        try fixture.turn(times: 600)
         #expect(app.answers[stream] == Array(1...5000))
     }
 
     @Test("that come in parts on all streams of a connection do not close its window")
     func parts() throws {
-        let rig = try SocketRig(callsPerTurn: 1000)
-        let app = try #require(rig.connect())
+        let fixture = try SocketFixture(callsPerTurn: 1000)
+        let app = try #require(fixture.connect())
         var streams: [Int32] = []
         let wish = AppMessage.failed(Failed(delivery: 1, reason: String(repeating: "x", count: 16_000)))
         var frame: [UInt8] = []
@@ -108,27 +108,27 @@ struct AppSocketTests {
             app.client.send(stream, most.span)
             streams.append(stream)
         }
-        try rig.turn(times: 10)
+        try fixture.turn(times: 10)
         for stream in streams { app.client.send(stream, rest.span) }
-        try rig.turn(times: 2)
+        try fixture.turn(times: 2)
         // No call was interrupted.
         #expect(app.statuses.count == streams.count)
     }
 
     @Test("of an input method take their turns too")
     func keyboard() throws {
-        let rig = try SocketRig(callsPerTurn: 10)
-        rig.door.keyboardUsers = [1000]
-        let app = try #require(rig.connect())
+        let fixture = try SocketFixture(callsPerTurn: 10)
+        fixture.server.keyboardUsers = [1000]
+        let app = try #require(fixture.connect())
         let stream = try app.attach(.keyboard)
         for width in 1...Int32(50) {
             let frame = KeyboardFrame(x: 0, y: 0, width: width, height: 1)
             app.say(KeyboardOrder(frame: frame), on: stream)
         }
         app.client.finish(stream)
-        try rig.turn()
+        try fixture.turn()
         #expect(app.statuses[stream] == nil)
-        try rig.turn(times: 10)
+        try fixture.turn(times: 10)
         #expect(app.statuses[stream] == "0")
     }
 }
@@ -137,118 +137,118 @@ struct AppSocketTests {
 struct GoneAppTests {
     @Test("are worked off, and nothing more is handed over to it")
     func crashed() throws {
-        let rig = try SocketRig(callsPerTurn: 10)
-        let app = try #require(rig.connect())
+        let fixture = try SocketFixture(callsPerTurn: 10)
+        let app = try #require(fixture.connect())
         let stream = try app.attach()
         app.say(AppMessage.attach(topic: RecordedApp.topic), on: stream)
         app.say(AppMessage.register(topic: RecordedApp.topic), on: stream)
-        try rig.turn()
-        rig.rig.arrive(1)
-        try rig.turn()
+        try fixture.turn()
+        fixture.fixture.arrive(1)
+        try fixture.turn()
         #expect(app.delivered == [1])
         app.call(30, on: stream)
         app.say(AppMessage.handled([1]), on: stream)
         app.say(AppMessage.subscribe(.sample), on: stream)
-        try rig.turn()
+        try fixture.turn()
         app.crash()
-        rig.rig.arrive(2)
-        try rig.turn(times: 10)
-        #expect(rig.rig.line.subscriptions.count == 1)
-        #expect(rig.rig.desk.attachments.isEmpty)
-        #expect(!rig.door.hasCalls)
+        fixture.fixture.arrive(2)
+        try fixture.turn(times: 10)
+        #expect(fixture.fixture.link.subscriptions.count == 1)
+        #expect(fixture.fixture.router.attachments.isEmpty)
+        #expect(!fixture.server.hasCalls)
         // The first notification was handled. The second was never delivered, so it has not failed.
-        let record = try #require(rig.rig.ground.state.apps[RecordedApp.topic])
-        #expect(Array(try rig.rig.ground.state.inbox.attempts(of: record.number).values) == [0])
+        let record = try #require(fixture.fixture.files.state.apps[RecordedApp.topic])
+        #expect(Array(try fixture.fixture.files.state.inbox.attempts(of: record.number).values) == [0])
     }
 
     @Test("keep the place of its connection, so that nobody has more waiting by coming and going")
     func comesAndGoes() throws {
-        let rig = try SocketRig(callsPerTurn: 1)
+        let fixture = try SocketFixture(callsPerTurn: 1)
         for _ in 0..<Limits.appConnectionsPerUser {
-            let app = try #require(rig.connect())
+            let app = try #require(fixture.connect())
             app.call(2, on: try app.attach())
         }
-        try rig.turn()
-        for app in rig.apps { app.crash() }
-        #expect(rig.connect() == nil)
-        try rig.turn(times: 3 * Limits.appConnectionsPerUser)
-        #expect(rig.connect() != nil)
+        try fixture.turn()
+        for app in fixture.apps { app.crash() }
+        #expect(fixture.connect() == nil)
+        try fixture.turn(times: 3 * Limits.appConnectionsPerUser)
+        #expect(fixture.connect() != nil)
     }
 
     @Test("come before those of the app that has come back, and keep nobody else waiting")
     func cameBack() throws {
-        let rig = try SocketRig(callsPerTurn: 10)
-        let other = try #require(rig.connect())
-        let app = try #require(rig.connect())
+        let fixture = try SocketFixture(callsPerTurn: 10)
+        let other = try #require(fixture.connect())
+        let app = try #require(fixture.connect())
         let (stream, others) = (try app.attach(), try other.attach())
         app.say(AppMessage.register(topic: RecordedApp.topic), on: stream)
         app.call(100, on: stream)
         app.say(AppMessage.subscribe(.sample), on: stream)
-        try rig.turn()
+        try fixture.turn()
         app.crash()
-        let back = try #require(rig.connect())
+        let back = try #require(fixture.connect())
         back.say(AppMessage.unsubscribe(.sample), on: try back.attach())
         other.call(5, on: others, topic: "com.example.other")
-        try rig.turn(times: 3)
+        try fixture.turn(times: 3)
         #expect(other.answers[others] == Array(1...5))
-        #expect(rig.rig.line.subscriptions.isEmpty)
-        try rig.turn(times: 20)
-        #expect(rig.rig.line.subscriptions.count == 1)
-        #expect(try rig.rig.ground.state.channels.apps(of: Subscribe.sample.channel).isEmpty)
-        #expect(!rig.door.hasCalls)
+        #expect(fixture.fixture.link.subscriptions.isEmpty)
+        try fixture.turn(times: 20)
+        #expect(fixture.fixture.link.subscriptions.count == 1)
+        #expect(try fixture.fixture.files.state.channels.apps(of: Subscribe.sample.channel).isEmpty)
+        #expect(!fixture.server.hasCalls)
     }
 
     @Test("come before those of its next stream on the same connection")
     func nextStream() throws {
-        let rig = try SocketRig(callsPerTurn: 10)
-        let app = try #require(rig.connect())
+        let fixture = try SocketFixture(callsPerTurn: 10)
+        let app = try #require(fixture.connect())
         let stream = try app.attach()
         app.say(AppMessage.register(topic: RecordedApp.topic), on: stream)
         app.call(100, on: stream)
         app.say(AppMessage.subscribe(.sample), on: stream)
         app.client.finish(stream)
         app.say(AppMessage.unsubscribe(.sample), on: try app.attach())
-        try rig.turn(times: 20)
-        #expect(rig.rig.line.subscriptions.count == 1)
-        #expect(try rig.rig.ground.state.channels.apps(of: Subscribe.sample.channel).isEmpty)
+        try fixture.turn(times: 20)
+        #expect(fixture.fixture.link.subscriptions.count == 1)
+        #expect(try fixture.fixture.files.state.channels.apps(of: Subscribe.sample.channel).isEmpty)
     }
 
     @Test("that has cancelled are worked off")
     func cancelled() throws {
-        let rig = try SocketRig(callsPerTurn: 10)
-        let app = try #require(rig.connect())
+        let fixture = try SocketFixture(callsPerTurn: 10)
+        let app = try #require(fixture.connect())
         let stream = try app.attach()
         app.say(AppMessage.register(topic: RecordedApp.topic), on: stream)
         app.call(30, on: stream)
         app.say(AppMessage.subscribe(.sample), on: stream)
-        try rig.turn()
+        try fixture.turn()
         app.client.reset(stream, errorCode: ErrorCode.cancel)
-        try rig.turn(times: 10)
-        #expect(rig.rig.line.subscriptions.count == 1)
-        #expect(rig.rig.desk.attachments.isEmpty)
+        try fixture.turn(times: 10)
+        #expect(fixture.fixture.link.subscriptions.count == 1)
+        #expect(fixture.fixture.router.attachments.isEmpty)
         // The connection stays open.
         let next = try app.attach()
         app.call(2000, on: next)
-        try rig.turn(times: 300)
+        try fixture.turn(times: 300)
         #expect(app.answers[next] == Array(1...2000))
     }
 
     @Test("are worked off before the agent closes its connections, and no others")
     func stopped() throws {
-        let rig = try SocketRig(callsPerTurn: 10)
-        let app = try #require(rig.connect())
-        let idle = try #require(rig.connect())
+        let fixture = try SocketFixture(callsPerTurn: 10)
+        let app = try #require(fixture.connect())
+        let idle = try #require(fixture.connect())
         let stream = try app.attach()
         app.call(30, on: stream)
-        try rig.turn()
-        rig.door.close()
+        try fixture.turn()
+        fixture.server.close()
         #expect(idle.end == .localClose)
         #expect(app.end == nil)
         app.call(30, on: stream)
-        try rig.turn(times: 10)
+        try fixture.turn(times: 10)
         #expect(app.end == .localClose)
         #expect(app.answers[stream] == Array(1...30))
-        #expect(!rig.door.hasCalls)
+        #expect(!fixture.server.hasCalls)
     }
 }
 

@@ -6,30 +6,30 @@ import Testing
 
 @Suite("What an app fails at")
 struct AttemptTests {
-    private let rig: DeskRig
+    private let fixture: RouterFixture
     private let topic = RecordedApp.topic
 
-    init() throws { rig = try DeskRig() }
+    init() throws { fixture = try RouterFixture() }
 
-    private func dead() throws -> [DeadLetters.Letter] { try rig.ground.state.deadLetters.letters() }
+    private func dead() throws -> [DeadLetters.Letter] { try fixture.files.state.deadLetters.letters() }
 
     private func fail(_ app: RecordedApp, _ identity: UInt64, reason: String = "No.") throws {
         let deliver = try #require(app.delivered.last { $0.identity.low == identity })
-        #expect(rig.desk.failed(Failed(delivery: deliver.delivery, reason: reason), by: app.stream))
-        rig.desk.endTurn()
+        #expect(fixture.router.failed(Failed(delivery: deliver.delivery, reason: reason), by: app.stream))
+        fixture.router.endTurn()
     }
 
     private func pass(milliseconds: UInt64) {
-        rig.clock.now += milliseconds * 1_000_000
-        rig.desk.sickbay.letGo()
-        rig.desk.endTurn()
+        fixture.clock.now += milliseconds * 1_000_000
+        fixture.router.redelivery.releaseDue()
+        fixture.router.endTurn()
     }
 
     @Test("is handed over again after a while, longer each time, and is then a dead letter")
     func attempts() throws {
-        let app = rig.attached()
-        rig.arrive(1, 2)
-        rig.desk.endTurn()
+        let app = fixture.attached()
+        fixture.arrive(1, 2)
+        fixture.router.endTurn()
         var wait: UInt64 = 1000
         for attempt in 1..<Limits.deliveryAttempts.usual {
             try fail(app, 1)
@@ -51,14 +51,14 @@ struct AttemptTests {
     @Test("is counted where a kill of the agent cannot reach it")
     func durability() throws {
         for _ in 1...Limits.deliveryAttempts.usual {
-            let app = rig.attached()
-            if try dead().isEmpty, app.identities.isEmpty { rig.arrive(1) }
-            rig.desk.endTurn()
+            let app = fixture.attached()
+            if try dead().isEmpty, app.identities.isEmpty { fixture.arrive(1) }
+            fixture.router.endTurn()
             try fail(app, 1)
-            try rig.kill()
+            try fixture.kill()
         }
         #expect(try dead().count == 1)
-        #expect(rig.attached().identities.isEmpty)
+        #expect(fixture.attached().identities.isEmpty)
     }
 
     @Test(
@@ -66,75 +66,76 @@ struct AttemptTests {
     )
     func breaking() throws {
         for (isBroken, expected) in [(false, 0), (true, 1)] {
-            let app = rig.attached()
-            rig.arrive(1, 2)
-            rig.desk.endTurn()
-            rig.desk.left(app.stream, isBroken: isBroken)
-            rig.desk.endTurn()
-            let number = try #require(rig.ground.state.apps[topic]).number
-            let attempts = try rig.ground.state.inbox.attempts(of: number).sorted { $0.key < $1.key }
+            let app = fixture.attached()
+            fixture.arrive(1, 2)
+            fixture.router.endTurn()
+            fixture.router.left(app.stream, isBroken: isBroken)
+            fixture.router.endTurn()
+            let number = try #require(fixture.files.state.apps[topic]).number
+            let attempts = try fixture.files.state.inbox.attempts(of: number).sorted { $0.key < $1.key }
             #expect(attempts.map(\.value) == [expected, 0])
         }
     }
 
     @Test("is tried again at the owner's word in its old place, or dropped")
     func owner() throws {
-        rig.desk.mostAttempts = 1
-        let app = rig.attached()
-        rig.arrive(1, 2)
-        rig.desk.endTurn()
+        fixture.router.mostAttempts = 1
+        let app = fixture.attached()
+        fixture.arrive(1, 2)
+        fixture.router.endTurn()
         try fail(app, 1)
         let row = try #require(try dead().first).row
-        #expect(try !rig.desk.retryDeadLetter(row + 1000))
-        #expect(try rig.desk.retryDeadLetter(row))
-        rig.desk.endTurn()
+        #expect(try !fixture.router.retryDeadLetter(row + 1000))
+        #expect(try fixture.router.retryDeadLetter(row))
+        fixture.router.endTurn()
         #expect(app.identities == [1, 2, 1])
         try fail(app, 1)
-        #expect(try rig.ground.state.deadLetters.drop(row))
-        #expect(try !rig.ground.state.deadLetters.drop(row))
-        rig.arrive(1)
-        rig.desk.endTurn()
+        #expect(try fixture.files.state.deadLetters.drop(row))
+        #expect(try !fixture.files.state.deadLetters.drop(row))
+        fixture.arrive(1)
+        fixture.router.endTurn()
         #expect(app.identities == [1, 2, 1])
     }
 
     @Test("stands in one line of the log, whatever the app says of it")
     func log() throws {
         let journal = Journal<String>()
-        let desk = AppRouter(
-            rig.ground.state, declarations: [:], scheduler: rig.clock,
+        let router = AppRouter(
+            fixture.files.state, declarations: [:], scheduler: fixture.clock,
             log: Log { _, text in journal.note(text) })
         let app = RecordedApp()
-        desk.register(topic, for: app.stream)
-        desk.delivered(.sample(1, identity: 1))
-        desk.endTurn()
-        #expect(desk.failed(Failed(delivery: 1, reason: "No.\nerror: all is lost\u{1B}[2J"), by: app.stream))
-        desk.endTurn()
+        router.register(topic, for: app.stream)
+        router.delivered(.sample(1, identity: 1))
+        router.endTurn()
+        #expect(
+            router.failed(Failed(delivery: 1, reason: "No.\nerror: all is lost\u{1B}[2J"), by: app.stream))
+        router.endTurn()
         let line = try #require(journal.events.first { $0.contains("No.") })
         #expect(!line.contains { $0.isNewline } && !line.unicodeScalars.contains("\u{1B}"))
     }
 
     @Test("is forgotten where another process of the app has handled it")
     func handledElsewhere() throws {
-        let (app, other) = (rig.attached(), rig.attached())
-        rig.arrive(1)
-        rig.desk.endTurn()
-        rig.desk.left(other.stream)
-        rig.desk.endTurn()
-        let next = rig.attached()
+        let (app, other) = (fixture.attached(), fixture.attached())
+        fixture.arrive(1)
+        fixture.router.endTurn()
+        fixture.router.left(other.stream)
+        fixture.router.endTurn()
+        let next = fixture.attached()
         #expect(app.identities == [1] && next.identities == [1])
-        #expect(rig.desk.handled([1], by: next.stream))
+        #expect(fixture.router.handled([1], by: next.stream))
         try fail(app, 1)
-        #expect(rig.desk.sickbay.isEmpty)
+        #expect(fixture.router.redelivery.isEmpty)
     }
 
     @Test("is kept up to a bound, the newest")
     func bound() throws {
-        rig.desk.mostAttempts = 1
-        let app = rig.attached()
+        fixture.router.mostAttempts = 1
+        let app = fixture.attached()
         for identity in 1...UInt64(Limits.deadLettersPerTopic) + 2 {
-            rig.arrive(identity)
-            rig.desk.endTurn()
-            rig.clock.wallMilliseconds += 1
+            fixture.arrive(identity)
+            fixture.router.endTurn()
+            fixture.clock.wallMilliseconds += 1
             try fail(app, identity)
         }
         let letters = try dead().map(\.parcel.identity.low)

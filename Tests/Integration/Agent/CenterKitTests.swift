@@ -6,7 +6,7 @@ import Testing
 
 @testable import PostriderAgent
 
-@Suite("A user notification centre of the kit, at a real agent's desk", .timeLimit(.minutes(10)))
+@Suite("A user notification centre of the kit, at a real agent's router", .timeLimit(.minutes(10)))
 struct CenterKitTests {
     private let scratch = Scratch()
     private let dispatcher = NotificationDispatcher()
@@ -19,10 +19,10 @@ struct CenterKitTests {
     }
 
     /// Starts an agent that allows its apps to notify.
-    private func house(
-        aheadSeconds: Int64 = 0, onHandled: @escaping @Sendable (AgentHouse.Rooms) -> Void = { _ in }
-    ) throws -> AgentHouse {
-        try AgentHouse(scratch, aheadMilliseconds: aheadSeconds * 1000, onHandled: onHandled)
+    private func agent(
+        aheadSeconds: Int64 = 0, onHandled: @escaping @Sendable (AgentFixture.Parts) -> Void = { _ in }
+    ) throws -> AgentFixture {
+        try AgentFixture(scratch, aheadMilliseconds: aheadSeconds * 1000, onHandled: onHandled)
     }
 
     private func observe(_ application: Application, _ journal: Journal<String>) -> Observation {
@@ -42,7 +42,7 @@ struct CenterKitTests {
 
     @Test("brings a notification to its observers when its moment comes, with all that it says")
     func firing() async throws {
-        let house = try house()
+        let agent = try agent()
         let (application, journal) = (try application(), Journal<DispatchedNotification>())
         let observation = dispatcher.addObserver(named: .localNotificationDidFire) { journal.note($0) }
         let center = application.userNotificationCenter
@@ -57,7 +57,7 @@ struct CenterKitTests {
         content.threadIdentifier = "kitchen"
         let trigger = TimeIntervalNotificationTrigger(timeInterval: 240, repeats: false)
         try await center.add(NotificationRequest(identifier: "tea", content: content, trigger: trigger))
-        await house.pass(seconds: 241)
+        await agent.pass(seconds: 241)
         let notification = try #require(await journal.first(1).first)
         #expect(notification.sender === application)
         #expect(notification.userInfo[UserNotificationKey.title] == "Tea")
@@ -69,13 +69,13 @@ struct CenterKitTests {
         try await center.removeAllDeliveredNotifications()
         #expect(try await center.deliveredNotifications().isEmpty)
         await application.end()
-        await house.kill()
+        await agent.kill()
         withExtendedLifetime(observation) {}
     }
 
     @Test("replaces, lists and takes back what is pending")
     func pending() async throws {
-        let house = try house()
+        let agent = try agent()
         let (application, journal) = (try application(), Journal<String>())
         let observation = observe(application, journal)
         let center = application.userNotificationCenter
@@ -92,72 +92,72 @@ struct CenterKitTests {
         let calendar = pending.first { $0.identifier == "c" }?.trigger as? CalendarNotificationTrigger
         #expect(calendar == moment)
         try await center.removePendingNotificationRequests(withIdentifiers: ["b", "c"])
-        await house.pass(seconds: 3000)
+        await agent.pass(seconds: 3000)
         #expect(await journal.first(1) == ["a2"])
         try await center.add(request("d"))
         try await center.removeAllPendingNotificationRequests()
         #expect(try await center.pendingNotificationRequests().isEmpty)
         await application.end()
-        await house.kill()
+        await agent.kill()
         withExtendedLifetime(observation) {}
         #expect(journal.events == ["a2"])
     }
 
     @Test("keeps what is pending while the agent is away, and delivers what came due meanwhile")
     func restart() async throws {
-        var house = try house()
+        var agent = try agent()
         let (application, journal) = (try application(), Journal<String>())
         let observation = observe(application, journal)
         let center = application.userNotificationCenter
         _ = try await center.requestAuthorization()
         try await center.add(request("soon", after: 1000))
         try await center.add(request("later", after: 9000))
-        await house.kill()
-        house = try self.house(aheadSeconds: 5000)
+        await agent.kill()
+        agent = try self.agent(aheadSeconds: 5000)
         #expect(await journal.first(1) == ["soon"])
-        await house.pass(seconds: 4001)
+        await agent.pass(seconds: 4001)
         #expect(await journal.first(2) == ["soon", "later"])
         await application.end()
-        await house.kill()
+        await agent.kill()
         withExtendedLifetime(observation) {}
     }
 
     @Test("delivers of what was missed for days what is a day old at most, and lists the rest")
     func missed() async throws {
-        var house = try house()
+        var agent = try agent()
         let (application, journal) = (try application(), Journal<String>())
         let observation = observe(application, journal)
         let center = application.userNotificationCenter
         _ = try await center.requestAuthorization()
         try await center.add(request("once"))
         try await center.add(request("hourly", after: 3600, repeats: true))
-        await house.kill()
-        house = try self.house(aheadSeconds: 3 * 86_400)
+        await agent.kill()
+        agent = try self.agent(aheadSeconds: 3 * 86_400)
         #expect(await journal.first(1) == ["hourly"])
         #expect(try await center.missedNotifications().map(\.request.identifier) == ["once"])
         #expect(try await center.pendingNotificationRequests().map(\.identifier) == ["hourly"])
         await application.end()
-        await house.kill()
+        await agent.kill()
         withExtendedLifetime(observation) {}
         #expect(journal.events == ["hourly"])
     }
 
     @Test("calls no observer twice when the agent is killed before it could write down what was handled")
     func kill() async throws {
-        var house = try house { $0.kill() }
+        var agent = try agent { $0.kill() }
         let (application, journal) = (try application(), Journal<String>())
         let observation = observe(application, journal)
         let center = application.userNotificationCenter
         _ = try await center.requestAuthorization()
         for identifier in ["a", "b"] { try await center.add(request(identifier)) }
-        await house.pass(seconds: 1001)
-        await house.hasEnded()
-        house = try self.house(aheadSeconds: 1001)
+        await agent.pass(seconds: 1001)
+        await agent.hasEnded()
+        agent = try self.agent(aheadSeconds: 1001)
         try await center.add(request("c", after: 10))
-        await house.pass(seconds: 11)
+        await agent.pass(seconds: 11)
         #expect(await journal.first(3) == ["a", "b", "c"])
         await application.end()
-        await house.kill()
+        await agent.kill()
         withExtendedLifetime(observation) {}
         #expect(journal.events == ["a", "b", "c"])
     }
@@ -170,9 +170,9 @@ struct CenterKitTests {
         cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
         async let allowed = center.requestAuthorization()
-        let house = try house()
+        let agent = try agent()
         #expect(try await allowed)
-        await house.kill()
+        await agent.kill()
         let stopped = Task { try await center.authorizationStatus() }
         await application.end()
         await #expect(throws: ApplicationError.stopped) { try await stopped.value }
@@ -181,7 +181,7 @@ struct CenterKitTests {
 
     @Test("is told what the owner of the device decides, and refused what is not allowed")
     func authorization() async throws {
-        let house = try AgentHouse(scratch, answerToAll: .notDetermined)
+        let agent = try AgentFixture(scratch, answerToAll: .notDetermined)
         let application = Application(topic: topic, socketPath: scratch.socket, dispatcher: dispatcher)
         let journal = Journal<PostriderKit.AuthorizationStatus>()
         let observation = dispatcher.addObserver(of: AuthorizationDidChange.self, sender: application) {
@@ -194,21 +194,21 @@ struct CenterKitTests {
             try await center.add(request("a"))
         }
         async let isAllowed = center.requestAuthorization(options: .alert)
-        while await house.on({ $0.desk.center.waiting.isEmpty }) { await Task.yield() }
-        await house.on { [topic] in _ = try? $0.desk.center.decide(.denied, about: topic) }
+        while await agent.on({ $0.router.center.waiting.isEmpty }) { await Task.yield() }
+        await agent.on { [topic] in _ = try? $0.router.center.decide(.denied, about: topic) }
         #expect(try await !isAllowed)
         #expect(try await center.authorizationStatus() == .denied)
-        await house.on { [topic] in _ = try? $0.desk.center.decide(.authorized, about: topic) }
+        await agent.on { [topic] in _ = try? $0.router.center.decide(.authorized, about: topic) }
         #expect(await journal.first(3) == [.notDetermined, .denied, .authorized])
         try await center.add(request("a"))
         await application.end()
-        await house.kill()
+        await agent.kill()
         withExtendedLifetime(observation) {}
     }
 
     @Test("brings the user's response to its observers, and keeps categories")
     func response() async throws {
-        let house = try house()
+        let agent = try agent()
         let (application, journal) = (try application(), Journal<ResponseDidArrive>())
         let observation = dispatcher.addObserver(of: ResponseDidArrive.self, sender: application) {
             journal.note($0)
@@ -225,8 +225,8 @@ struct CenterKitTests {
         try await center.setNotificationCategories([category])
         #expect(try await center.notificationCategories() == [category])
         let notice = LocalNotice(request: .sample("a", nil, title: "T"), at: Moment(milliseconds: 1000))
-        await house.on { [topic] rooms in
-            let center = rooms.desk.center
+        await agent.on { [topic] parts in
+            let center = parts.router.center
             try? center.respond(to: .local(notice), of: topic, action: "reply", text: "yes")
             let payload = Array(#"{"aps":{}}"#.utf8)
             try? center.respond(
@@ -246,7 +246,7 @@ struct CenterKitTests {
                     actionIdentifier: ResponseDidArrive.defaultActionIdentifier),
             ])
         await application.end()
-        await house.kill()
+        await agent.kill()
         withExtendedLifetime(observation) {}
     }
 }

@@ -6,11 +6,11 @@ import Testing
 
 @Suite("A local notification that can never be")
 struct CenterRefusalTests {
-    private let rig: CenterRig
+    private let fixture: CenterFixture
 
     init() throws {
-        rig = try CenterRig()
-        rig.now = .utc("2026-06-01T06:30:00Z")
+        fixture = try CenterFixture()
+        fixture.now = .utc("2026-06-01T06:30:00Z")
     }
 
     static func calendar(_ moment: CalendarMoment) -> LocalRequest {
@@ -74,15 +74,15 @@ struct CenterRefusalTests {
     @Test("is refused with the field that is wrong, and why", .bug(id: "A20"), arguments: impossible.indices)
     func refusals(_ index: Int) {
         let (request, reason) = Self.impossible[index]
-        #expect(rig.ask(.add(request)) == [.refused(reason, isForbidden: false)])
-        #expect(rig.list(.pending).isEmpty && rig.fired.isEmpty)
+        #expect(fixture.ask(.add(request)) == [.refused(reason, isForbidden: false)])
+        #expect(fixture.list(.pending).isEmpty && fixture.fired.isEmpty)
     }
 
     @Test("is told how many bytes it has, and may have", .bug(id: "A20"))
     func tooLarge() {
         let request = LocalRequest.sample("a", nil, title: String(repeating: "a", count: 8192))
         #expect(
-            rig.ask(.add(request)) == [
+            fixture.ask(.add(request)) == [
                 .refused(
                     "The notification has 8201 bytes; it may have 8192 with its content.", isForbidden: false)
             ])

@@ -11,9 +11,9 @@ import Testing
 /// Which notifications an application of the kit confirms to a real agent, and when.
 @Suite("A notification is confirmed when the app has handled it", .timeLimit(.minutes(10)))
 struct ConfirmationKitTests {
-    private let stage: KitStage
+    private let stage: KitFixture
 
-    init() throws { stage = try KitStage() }
+    init() throws { stage = try KitFixture() }
 
     @Test(
         "by a loop at its next turn: of five pushes, those after the first wait at the agent", .bug(id: "K1"))
@@ -47,7 +47,7 @@ struct ConfirmationKitTests {
         await first.end()
         await loop.value
         withExtendedLifetime((witness, observation)) {}
-        await stage.house.kill()
+        await stage.agent.kill()
     }
 
     @Test("and a slow loop keeps the agent from handing over more, and loses nothing", .bug(id: "K1"))
@@ -78,7 +78,7 @@ struct ConfirmationKitTests {
         await application.untilEnd()
         #expect(await stage.waiting().isEmpty)
         withExtendedLifetime(witness) {}
-        await stage.house.kill()
+        await stage.agent.kill()
     }
 
     @Test(
@@ -110,14 +110,14 @@ struct ConfirmationKitTests {
         try await stage.roundTrip(application)
         #expect(await stage.waiting().isEmpty)
         await application.end()
-        await stage.house.kill()
+        await stage.agent.kill()
     }
 
     @Test("not where nobody is left to handle it after it was given back: it becomes a dead letter")
     func nobody() async throws {
         let dispatcher = NotificationDispatcher()
         let application = try await stage.register(dispatcher)
-        await stage.house.on { $0.desk.mostAttempts = 2 }
+        await stage.agent.on { $0.router.mostAttempts = 2 }
         let pushes = dispatcher.notifications(of: RemoteNotificationDidArrive.self, sender: application)
         await stage.push(1...1)
         for await _ in pushes {
@@ -126,10 +126,10 @@ struct ConfirmationKitTests {
         }
         while await stage.failures() < 1 { await Task.yield() }
         await stage.letRetry()
-        while await stage.house.on({ $0.letters.isEmpty }) { await Task.yield() }
-        #expect(await stage.house.on { $0.letters } == ["No part of the app observes this any more."])
+        while await stage.agent.on({ $0.letters.isEmpty }) { await Task.yield() }
+        #expect(await stage.agent.on { $0.letters } == ["No part of the app observes this any more."])
         await application.end()
-        await stage.house.kill()
+        await stage.agent.kill()
     }
 
     @Test(
@@ -180,7 +180,7 @@ struct ConfirmationKitTests {
         await application.end()
         await loop.value
         withExtendedLifetime(observations) {}
-        await stage.house.kill()
+        await stage.agent.kill()
     }
 
     @Test("not when an asynchronous observer throws: the agent is told why", .bug(id: "K1"))
@@ -190,7 +190,7 @@ struct ConfirmationKitTests {
         }
         let dispatcher = NotificationDispatcher()
         let application = try await stage.register(dispatcher)
-        await stage.house.on { $0.desk.mostAttempts = 1 }
+        await stage.agent.on { $0.router.mostAttempts = 1 }
         let observations = [
             dispatcher.addObserver(named: .remoteNotificationDidArrive, sender: application) { push in
                 await Task.yield()
@@ -204,15 +204,15 @@ struct ConfirmationKitTests {
             }
         ]
         await stage.push(1...4)
-        while await stage.house.on({ $0.letters.count < 3 }) { await Task.yield() }
+        while await stage.agent.on({ $0.letters.count < 3 }) { await Task.yield() }
         #expect(
-            Set(await stage.house.on { $0.letters }) == [
+            Set(await stage.agent.on { $0.letters }) == [
                 "The oven is cold.", "The app said that it failed.", "The tea is gone.",
             ])
         while await !stage.waiting().isEmpty { await Task.yield() }
         await application.end()
         withExtendedLifetime(observations) {}
-        await stage.house.kill()
+        await stage.agent.kill()
     }
 
     @Test(
@@ -239,8 +239,8 @@ struct ConfirmationKitTests {
         await application.untilEnd()
         #expect(await loop.value == ["1"])
         #expect(await stage.waiting() == [2, 3])
-        #expect(await stage.house.on { $0.attempts } == [0, 0])
-        await stage.house.kill()
+        #expect(await stage.agent.on { $0.attempts } == [0, 0])
+        await stage.agent.kill()
     }
 
     @Test("and a loop over the notifications of an application ends when nobody holds that any more")
@@ -252,7 +252,7 @@ struct ConfirmationKitTests {
         #expect(application?.deviceToken == nil)
         application = nil
         #expect(await loop.value == 0)
-        await stage.house.kill()
+        await stage.agent.kill()
     }
 
     @Test("and the device sleeps when a loop has finished with that, too", .bug(id: "K1"))
@@ -260,7 +260,7 @@ struct ConfirmationKitTests {
         let dispatcher = NotificationDispatcher()
         let application = try await stage.register(dispatcher)
         let journal = Journal<String>()
-        await stage.house.on { rooms in rooms.desk.system.whenAsleep = { journal.note("asleep") } }
+        await stage.agent.on { parts in parts.router.system.whenAsleep = { journal.note("asleep") } }
         let (gate, open) = AsyncStream<Void>.makeStream()
         let naps = dispatcher.notifications(of: DeviceWillSleep.self, sender: application)
         let loop = Task {
@@ -270,7 +270,7 @@ struct ConfirmationKitTests {
                 journal.note("done")
             }
         }
-        await stage.house.on { $0.desk.system.willSleep() }
+        await stage.agent.on { $0.router.system.willSleep() }
         _ = await journal.first(1)
         try await stage.roundTrip(application)
         #expect(journal.events == ["begun"])
@@ -278,6 +278,6 @@ struct ConfirmationKitTests {
         #expect(await journal.first(3) == ["begun", "done", "asleep"])
         await application.end()
         await loop.value
-        await stage.house.kill()
+        await stage.agent.kill()
     }
 }

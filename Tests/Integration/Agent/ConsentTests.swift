@@ -25,122 +25,126 @@ private final class RecordedScreen: PromptScreen {
 
 @Suite("Whether an app may notify")
 struct ConsentTests {
-    private let topic = CenterRig.topic
+    private let topic = CenterFixture.topic
 
-    private func status(_ rig: CenterRig) -> CenterAnswer.Content? { rig.ask(.settings).last }
+    private func status(_ fixture: CenterFixture) -> CenterAnswer.Content? { fixture.ask(.settings).last }
 
     @Test(
         "can be said before it has run, and holds when it comes", .bug(id: "A15"),
         arguments: [AuthorizationStatus.authorized, .denied])
     func inAdvance(_ status: AuthorizationStatus) throws {
-        let rig = try DeskRig()
-        #expect(try rig.desk.center.decide(status, about: topic))
-        try rig.kill()
+        let fixture = try RouterFixture()
+        #expect(try fixture.router.center.decide(status, about: topic))
+        try fixture.kill()
         let app = RecordedApp()
-        rig.desk.center.attach(topic, for: app.stream)
+        fixture.router.center.attach(topic, for: app.stream)
         #expect(app.told.last == .authorization(Authorization(topic: topic, status: status)))
-        #expect(rig.ground.state.consents.decided.isEmpty)
+        #expect(fixture.files.state.consents.decided.isEmpty)
         // A later decision counts, and a forgotten one has no effect.
-        #expect(try rig.desk.center.decide(.denied, about: topic))
-        try rig.kill()
+        #expect(try fixture.router.center.decide(.denied, about: topic))
+        try fixture.kill()
         let next = RecordedApp()
-        rig.desk.center.attach(topic, for: next.stream)
-        #expect(rig.ground.state.apps[topic].map { rig.desk.center.status(of: $0) } == .denied)
+        fixture.router.center.attach(topic, for: next.stream)
+        #expect(fixture.files.state.apps[topic].map { fixture.router.center.status(of: $0) } == .denied)
     }
 
     @Test("can be said before it has run of some of what it will ask for", .bug(id: "A15"))
     func someInAdvance() throws {
-        let rig = try DeskRig()
-        #expect(try rig.desk.center.decide(.authorized, about: topic, granting: [.alert, .badge]))
-        try rig.kill()
+        let fixture = try RouterFixture()
+        #expect(try fixture.router.center.decide(.authorized, about: topic, granting: [.alert, .badge]))
+        try fixture.kill()
         let (one, two) = (RecordedApp(), RecordedApp())
-        rig.desk.center.attach(topic, for: one.stream)
+        fixture.router.center.attach(topic, for: one.stream)
         func options(_ topic: String) -> NotificationOptions? {
-            rig.ground.state.apps[topic].flatMap { rig.ground.state.centers[$0.number]?.options }
+            fixture.files.state.apps[topic].flatMap { fixture.files.state.centers[$0.number]?.options }
         }
         #expect(options(topic) == [.alert, .badge])
         // A manifest can decide too, unless the owner has decided.
         var manifest = AppManifest.sample("com.example.two")
         manifest.notifications = .authorized
         manifest.notificationOptions = .badge
-        _ = rig.keeper.declare([manifest])
-        rig.desk.center.attach("com.example.two", for: two.stream)
+        _ = fixture.lifecycle.declare([manifest])
+        fixture.router.center.attach("com.example.two", for: two.stream)
         #expect(options("com.example.two") == .badge)
-        #expect(try rig.desk.center.decide(.authorized, about: "com.example.two"))
+        #expect(try fixture.router.center.decide(.authorized, about: "com.example.two"))
         #expect(options("com.example.two") == .unnamed)
         withExtendedLifetime((one, two)) {}
     }
 
     @Test("is said in advance also of an app that only registers: its alerts are shown", .bug(id: "A15"))
     func registration() throws {
-        let rig = try DeskRig()
-        #expect(try rig.desk.center.decide(.authorized, about: topic))
+        let fixture = try RouterFixture()
+        #expect(try fixture.router.center.decide(.authorized, about: topic))
         let presenter = Presenter(
-            rig.ground.state, desk: rig.desk, manifests: [], line: nil, scheduler: rig.clock, log: .none)
-        rig.desk.presenter = presenter
-        rig.desk.left(rig.attached().stream)
-        rig.desk.delivered(.sample(1, identity: 1, payload: #"{"aps":{"alert":"b"}}"#))
-        rig.desk.endTurn()
+            fixture.files.state, router: fixture.router, manifests: [], bus: nil, scheduler: fixture.clock,
+            log: .none)
+        fixture.router.presenter = presenter
+        fixture.router.left(fixture.attached().stream)
+        fixture.router.delivered(.sample(1, identity: 1, payload: #"{"aps":{"alert":"b"}}"#))
+        fixture.router.endTurn()
         #expect(presenter.alerts.count == 1)
         // The owner's decision about an app that has never asked counts too.
         let other = RecordedApp()
-        rig.desk.register("com.example.two", for: other.stream)
-        #expect(try rig.desk.center.decide(.authorized, about: "com.example.two"))
+        fixture.router.register("com.example.two", for: other.stream)
+        #expect(try fixture.router.center.decide(.authorized, about: "com.example.two"))
         #expect(
-            rig.ground.state.apps["com.example.two"].map { rig.desk.center.status(of: $0) } == .authorized)
+            fixture.files.state.apps["com.example.two"].map { fixture.router.center.status(of: $0) }
+                == .authorized)
     }
 
     @Test("follows from its manifest until the owner says something else", .bug(id: "A15"))
     func manifest() throws {
         var manifest = AppManifest.sample()
         manifest.notifications = .authorized
-        let rig = try DeskRig(manifests: [manifest])
+        let fixture = try RouterFixture(manifests: [manifest])
         func known() -> AuthorizationStatus? {
-            rig.ground.state.apps[topic].map { rig.desk.center.status(of: $0) }
+            fixture.files.state.apps[topic].map { fixture.router.center.status(of: $0) }
         }
-        rig.desk.left(rig.attached().stream)
+        fixture.router.left(fixture.attached().stream)
         #expect(known() == .authorized)
-        #expect(try rig.desk.center.decide(.denied, about: topic))
-        rig.desk.left(rig.attached().stream)
-        rig.desk.center.applyDecisions()
+        #expect(try fixture.router.center.decide(.denied, about: topic))
+        fixture.router.left(fixture.attached().stream)
+        fixture.router.center.applyDecisions()
         #expect(known() == .denied)
         // An app whose manifest comes later.
         let two = RecordedApp()
-        rig.desk.register("com.example.two", for: two.stream)
+        fixture.router.register("com.example.two", for: two.stream)
         var other = AppManifest.sample("com.example.two")
         other.notifications = .denied
-        _ = rig.keeper.declare([manifest, other])
-        rig.desk.center.applyDecisions()
-        #expect(rig.ground.state.apps["com.example.two"].map { rig.desk.center.status(of: $0) } == .denied)
+        _ = fixture.lifecycle.declare([manifest, other])
+        fixture.router.center.applyDecisions()
+        #expect(
+            fixture.files.state.apps["com.example.two"].map { fixture.router.center.status(of: $0) }
+                == .denied)
     }
 
     /// A prompt for an app's request.
     private final class Question {
-        let rig: CenterRig
+        let fixture: CenterFixture
         let screen = RecordedScreen()
-        private(set) var desk: ConsentRequests
+        private(set) var router: ConsentRequests
 
         init() throws {
-            rig = try CenterRig(status: .notDetermined)
-            desk = Self.desk(rig, screen)
+            fixture = try CenterFixture(status: .notDetermined)
+            router = Self.router(fixture, screen)
         }
 
-        private static func desk(_ rig: CenterRig, _ screen: RecordedScreen) -> ConsentRequests {
+        private static func router(_ fixture: CenterFixture, _ screen: RecordedScreen) -> ConsentRequests {
             ConsentRequests(
-                rig.rig.ground.state.consents, center: rig.center, screen: screen, log: .none,
+                fixture.fixture.files.state.consents, center: fixture.center, screen: screen, log: .none,
                 name: { _ in "<b>Tea</b>" })
         }
 
         /// Sends the app's request, and returns the answers so far.
         func ask() -> [CenterAnswer.Content] {
-            let answers = rig.ask(.requestAuthorization(options: 7))
-            if answers.isEmpty { desk.ask(about: CenterRig.topic, of: 1000) }
+            let answers = fixture.ask(.requestAuthorization(options: 7))
+            if answers.isEmpty { router.ask(about: CenterFixture.topic, of: 1000) }
             return answers
         }
 
         /// The statuses that the app got, in order.
         var statuses: [AuthorizationStatus] {
-            rig.app.told.compactMap { message in
+            fixture.app.told.compactMap { message in
                 guard case .answer(let answer) = message, case .authorization(let status) = answer.content
                 else {
                     return nil
@@ -150,8 +154,8 @@ struct ConsentTests {
         }
 
         func restart() throws {
-            try rig.restart()
-            desk = Self.desk(rig, screen)
+            try fixture.restart()
+            router = Self.router(fixture, screen)
         }
     }
 
@@ -161,14 +165,16 @@ struct ConsentTests {
     func quietMeanwhile() throws {
         let question = try Question()
         #expect(question.ask().isEmpty)
-        _ = question.desk.heard(.came(server: "one"))
+        _ = question.router.heard(.came(server: "one"))
         question.screen.answer?(7)
         let quiet: NotificationOptions = [.alert, .provisional]
         #expect(
-            question.rig.ask(.requestAuthorization(options: quiet.rawValue)) == [.authorization(.provisional)]
+            question.fixture.ask(.requestAuthorization(options: quiet.rawValue)) == [
+                .authorization(.provisional)
+            ]
         )
-        #expect(question.rig.rig.ground.state.consents[topic].place?.number == 7)
-        #expect(question.desk.heard(.closed(number: 7, reason: 2)))
+        #expect(question.fixture.fixture.files.state.consents[topic].place?.number == 7)
+        #expect(question.router.heard(.closed(number: 7, reason: 2)))
         #expect(question.statuses == [.provisional, .provisional])
     }
 
@@ -178,18 +184,18 @@ struct ConsentTests {
     func prompt(_ key: String, _ status: AuthorizationStatus) throws {
         let question = try Question()
         #expect(question.ask().isEmpty && question.screen.shown.isEmpty)
-        #expect(!question.desk.heard(.came(server: "one")))
+        #expect(!question.router.heard(.came(server: "one")))
         let shown = try #require(question.screen.shown.last)
         #expect(shown.actions == ["allow", "Allow", "deny", "Deny"] && shown.timeout == 0)
         #expect(shown.body.contains(topic) && shown.summary.contains("<b>Tea</b>"))
         question.screen.answer?(7)
         // The answer to somebody else's notification, and another request of the app.
-        #expect(!question.desk.heard(.chosen(number: 8, key: "allow")))
+        #expect(!question.router.heard(.chosen(number: 8, key: "allow")))
         #expect(question.ask().isEmpty && question.screen.shown.count == 1)
-        #expect(question.desk.heard(.chosen(number: 7, key: key)))
-        question.desk.withdraw(topic)
+        #expect(question.router.heard(.chosen(number: 7, key: key)))
+        question.router.withdraw(topic)
         #expect(question.statuses == [status, status] && question.screen.closed == [7])
-        #expect(!question.desk.heard(.closed(number: 7, reason: 3)))
+        #expect(!question.router.heard(.closed(number: 7, reason: 3)))
         try question.restart()
         #expect(question.ask() == [.authorization(status)])
     }
@@ -197,13 +203,13 @@ struct ConsentTests {
     @Test("is asked again when the question was closed without an answer, so many times", .bug(id: "A15"))
     func unanswered() throws {
         let question = try Question()
-        _ = question.desk.heard(.came(server: "one"))
+        _ = question.router.heard(.came(server: "one"))
         for count in 1...Limits.promptsPerTopic {
             #expect(question.ask().isEmpty && question.screen.shown.count == count)
             question.screen.answer?(UInt32(count))
-            #expect(question.desk.heard(.closed(number: UInt32(count), reason: 2)))
-            #expect(status(question.rig) == .authorization(.notDetermined))
-            let told = question.rig.app.told.filter {
+            #expect(question.router.heard(.closed(number: UInt32(count), reason: 2)))
+            #expect(status(question.fixture) == .authorization(.notDetermined))
+            let told = question.fixture.app.told.filter {
                 if case .answer(let answer) = $0 { answer.call == UInt64(2 * count - 1) } else { false }
             }
             #expect(told.count == 1)
@@ -213,12 +219,12 @@ struct ConsentTests {
         #expect(question.ask().isEmpty && question.screen.shown.count == Limits.promptsPerTopic)
         #expect(question.statuses.count == answered + 1 && question.statuses.last == .notDetermined)
         try question.restart()
-        _ = question.desk.heard(.came(server: "one"))
+        _ = question.router.heard(.came(server: "one"))
         _ = question.ask()
         #expect(question.screen.shown.count == Limits.promptsPerTopic)
         #expect(question.statuses == [.notDetermined])
         // A decision by another way is reported to the app, too.
-        #expect(try question.rig.center.decide(.authorized, about: topic))
+        #expect(try question.fixture.center.decide(.authorized, about: topic))
         #expect(question.ask() == [.authorization(.authorized)])
     }
 
@@ -226,7 +232,7 @@ struct ConsentTests {
     func users() throws {
         let question = try Question()
         question.screen.user = 1001
-        _ = question.desk.heard(.came(server: "one"))
+        _ = question.router.heard(.came(server: "one"))
         #expect(question.ask().isEmpty && question.screen.shown.isEmpty)
         question.screen.user = nil
         #expect(question.ask().isEmpty && question.screen.shown.isEmpty)
@@ -240,17 +246,17 @@ struct ConsentTests {
     @Test("can be answered after the agent's end, and is shown again by another server", .bug(id: "A15"))
     func restart() throws {
         let question = try Question()
-        _ = question.desk.heard(.came(server: "one"))
+        _ = question.router.heard(.came(server: "one"))
         _ = question.ask()
         question.screen.answer?(7)
-        _ = question.desk.heard(.went)
-        _ = question.desk.heard(.came(server: "two"))
+        _ = question.router.heard(.went)
+        _ = question.router.heard(.came(server: "two"))
         #expect(question.screen.shown.count == 2)
         question.screen.answer?(9)
         try question.restart()
-        _ = question.desk.heard(.came(server: "two"))
+        _ = question.router.heard(.came(server: "two"))
         #expect(question.screen.shown.count == 2)
-        #expect(question.desk.heard(.chosen(number: 9, key: "allow")))
-        #expect(status(question.rig) == .authorization(.authorized))
+        #expect(question.router.heard(.chosen(number: 9, key: "allow")))
+        #expect(status(question.fixture) == .authorization(.authorized))
     }
 }

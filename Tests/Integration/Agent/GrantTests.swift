@@ -7,132 +7,133 @@ import Testing
 
 @Suite("What an app is granted, one by one")
 struct GrantTests {
-    private static let topic = CenterRig.topic
+    private static let topic = CenterFixture.topic
     private static let payload =
         #"{"aps":{"alert":{"title":"T"},"badge":4,"sound":"ping","interruption-level":"critical"}}"#
 
-    private func presenter(_ rig: CenterRig) -> Presenter {
+    private func presenter(_ fixture: CenterFixture) -> Presenter {
         let presenter = Presenter(
-            rig.rig.ground.state, desk: rig.rig.desk, manifests: [], line: nil, scheduler: rig.rig.clock,
+            fixture.fixture.files.state, router: fixture.fixture.router, manifests: [], bus: nil,
+            scheduler: fixture.fixture.clock,
             log: .none)
-        rig.rig.desk.presenter = presenter
+        fixture.fixture.router.presenter = presenter
         presenter.start()
         return presenter
     }
 
-    private func settings(_ rig: CenterRig) -> CenterSettings? {
-        guard case .settings(let settings) = rig.ask(.settings(detailed: true)).last else { return nil }
+    private func settings(_ fixture: CenterFixture) -> CenterSettings? {
+        guard case .settings(let settings) = fixture.ask(.settings(detailed: true)).last else { return nil }
         return settings
     }
 
-    private func ask(_ rig: CenterRig, _ options: NotificationOptions) -> CenterAnswer.Content? {
-        rig.ask(.requestAuthorization(options: options.rawValue)).last
+    private func ask(_ fixture: CenterFixture, _ options: NotificationOptions) -> CenterAnswer.Content? {
+        fixture.ask(.requestAuthorization(options: options.rawValue)).last
     }
 
-    private func push(_ rig: CenterRig, _ identity: UInt64, _ payload: String = payload) {
-        rig.rig.desk.delivered(.sample(identity, identity: identity, payload: payload))
-        rig.endTurn()
+    private func push(_ fixture: CenterFixture, _ identity: UInt64, _ payload: String = payload) {
+        fixture.fixture.router.delivered(.sample(identity, identity: identity, payload: payload))
+        fixture.endTurn()
     }
 
     @Test(
         "is no alert for an app that asked for badges only: neither of a push nor of its own", .bug(id: "K5"))
     func badgeOnly() throws {
-        let rig = try CenterRig()
-        let presenter = presenter(rig)
-        rig.rig.desk.register(Self.topic, for: rig.app.stream)
-        #expect(ask(rig, .badge) == .authorization(.authorized))
-        push(rig, 1)
-        #expect(rig.add("own", nil, title: "Own") == .done)
-        #expect(presenter.alerts.isEmpty && rig.list(.delivered).isEmpty)
+        let fixture = try CenterFixture()
+        let presenter = presenter(fixture)
+        fixture.fixture.router.register(Self.topic, for: fixture.app.stream)
+        #expect(ask(fixture, .badge) == .authorization(.authorized))
+        push(fixture, 1)
+        #expect(fixture.add("own", nil, title: "Own") == .done)
+        #expect(presenter.alerts.isEmpty && fixture.list(.delivered).isEmpty)
         // The app gets both notifications nevertheless, and its badge is set.
-        #expect(rig.app.identities == [1] && rig.fired == ["ownOwn"])
-        #expect(settings(rig)?.badge == 4 && settings(rig)?.granted == .badge)
-        _ = ask(rig, .alert)
-        push(rig, 2)
-        #expect(presenter.alerts.map(\.content.title) == ["T"] && rig.list(.delivered).count == 1)
+        #expect(fixture.app.identities == [1] && fixture.fired == ["ownOwn"])
+        #expect(settings(fixture)?.badge == 4 && settings(fixture)?.granted == .badge)
+        _ = ask(fixture, .alert)
+        push(fixture, 2)
+        #expect(presenter.alerts.map(\.content.title) == ["T"] && fixture.list(.delivered).count == 1)
     }
 
     @Test("is a sound, a badge and a critical alert only where it is asked for and granted", .bug(id: "K5"))
     func oneByOne() throws {
-        let rig = try CenterRig()
-        _ = presenter(rig)
+        let fixture = try CenterFixture()
+        _ = presenter(fixture)
         func alert() throws -> Alert {
             let parcel = Parcel.remote(.sample(1, identity: 1, payload: Self.payload))
-            let center = try #require(rig.rig.ground.state.centers[1])
+            let center = try #require(fixture.fixture.files.state.centers[1])
             return try #require(Alert(parcel, of: 1)).allowed(by: center)
         }
         #expect(try alert().permitted == .all && alert().level == .critical)
-        _ = ask(rig, .alert)
+        _ = ask(fixture, .alert)
         #expect(try alert().permitted == [.banner, .list] && alert().level == .timeSensitive)
-        _ = ask(rig, [.sound, .criticalAlert])
+        _ = ask(fixture, [.sound, .criticalAlert])
         #expect(try alert().permitted == [.banner, .list, .sound] && alert().level == .critical)
-        #expect(try rig.center.decide(.authorized, about: Self.topic, granting: [.alert, .badge]))
+        #expect(try fixture.center.decide(.authorized, about: Self.topic, granting: [.alert, .badge]))
         #expect(try alert().permitted == [.banner, .list])
-        #expect(settings(rig)?.asked == [.alert, .sound, .criticalAlert])
-        #expect(settings(rig)?.granted == .alert)
-        try rig.restart()
-        #expect(settings(rig)?.granted == .alert)
+        #expect(settings(fixture)?.asked == [.alert, .sound, .criticalAlert])
+        #expect(settings(fixture)?.granted == .alert)
+        try fixture.restart()
+        #expect(settings(fixture)?.granted == .alert)
     }
 
     @Test("is everything for an app that has named nothing, as earlier agents had it", .bug(id: "K5"))
     func unnamed() throws {
-        let rig = try CenterRig()
-        #expect(settings(rig)?.granted == .unnamed)
-        _ = ask(rig, [])
-        #expect(settings(rig)?.granted == .unnamed)
+        let fixture = try CenterFixture()
+        #expect(settings(fixture)?.granted == .unnamed)
+        _ = ask(fixture, [])
+        #expect(settings(fixture)?.granted == .unnamed)
     }
 
     @Test("is quiet alerts for an app that asks provisionally, until the owner decides", .bug(id: "K5"))
     func provisional() throws {
-        let rig = try CenterRig(status: .notDetermined)
-        let presenter = presenter(rig)
-        rig.rig.desk.register(Self.topic, for: rig.app.stream)
-        #expect(ask(rig, [.alert, .sound, .badge, .provisional]) == .authorization(.provisional))
-        push(rig, 1)
+        let fixture = try CenterFixture(status: .notDetermined)
+        let presenter = presenter(fixture)
+        fixture.fixture.router.register(Self.topic, for: fixture.app.stream)
+        #expect(ask(fixture, [.alert, .sound, .badge, .provisional]) == .authorization(.provisional))
+        push(fixture, 1)
         let alert = try #require(presenter.alerts.first)
         #expect(alert.level == .passive && alert.permitted == [.banner, .list])
-        #expect(rig.add("own", nil) == .done)
+        #expect(fixture.add("own", nil) == .done)
         // An app that asks for interrupting alerts waits for the owner.
-        #expect(ask(rig, [.alert]) == nil)
-        #expect(try rig.center.decide(.authorized, about: Self.topic))
-        #expect(settings(rig)?.granted == [.alert, .sound, .badge])
-        #expect(try rig.center.decide(.denied, about: Self.topic))
-        #expect(presenter.alerts.isEmpty && settings(rig)?.granted == [])
+        #expect(ask(fixture, [.alert]) == nil)
+        #expect(try fixture.center.decide(.authorized, about: Self.topic))
+        #expect(settings(fixture)?.granted == [.alert, .sound, .badge])
+        #expect(try fixture.center.decide(.denied, about: Self.topic))
+        #expect(presenter.alerts.isEmpty && settings(fixture)?.granted == [])
     }
 
     @Test("keeps the number on an app's icon, until the app or its owner takes it away", .bug(id: "K5"))
     func badge() throws {
-        let rig = try CenterRig()
-        _ = presenter(rig)
-        #expect(rig.ask(.setBadge(7)).last == .done)
-        try rig.restart()
-        #expect(settings(rig)?.badge == 7)
-        _ = ask(rig, .alert)
-        guard case .refused(_, isForbidden: true) = rig.ask(.setBadge(8)).last else {
+        let fixture = try CenterFixture()
+        _ = presenter(fixture)
+        #expect(fixture.ask(.setBadge(7)).last == .done)
+        try fixture.restart()
+        #expect(settings(fixture)?.badge == 7)
+        _ = ask(fixture, .alert)
+        guard case .refused(_, isForbidden: true) = fixture.ask(.setBadge(8)).last else {
             Issue.record("a badge that was not asked for was set")
             return
         }
-        _ = ask(rig, .badge)
-        #expect(rig.ask(.setBadge(9)).last == .done && settings(rig)?.badge == 9)
-        _ = try rig.center.decide(.denied, about: Self.topic)
-        #expect(settings(rig)?.badge == 0)
+        _ = ask(fixture, .badge)
+        #expect(fixture.ask(.setBadge(9)).last == .done && settings(fixture)?.badge == 9)
+        _ = try fixture.center.decide(.denied, about: Self.topic)
+        #expect(settings(fixture)?.badge == 0)
     }
 
     @Test("refuses a moment that has passed, and an interval of nothing", .bug(id: "K5"))
     func past() throws {
-        let rig = try CenterRig()
+        let fixture = try CenterFixture()
         let passed: [Trigger] = [
-            .at(rig.now.after(-1)), .interval(milliseconds: 0, repeats: false),
+            .at(fixture.now.after(-1)), .interval(milliseconds: 0, repeats: false),
             .calendar(CalendarMoment(year: 2020, month: 1, day: 1), repeats: false),
         ]
         for trigger in passed {
-            guard case .refused(_, isForbidden: false) = rig.add("past", trigger) else {
+            guard case .refused(_, isForbidden: false) = fixture.add("past", trigger) else {
                 Issue.record("\(trigger) was taken")
                 continue
             }
         }
-        rig.pass(until: rig.now.after(1000))
-        #expect(rig.fired.isEmpty && rig.list(.pending).isEmpty && rig.list(.missed).isEmpty)
+        fixture.pass(until: fixture.now.after(1000))
+        #expect(fixture.fired.isEmpty && fixture.list(.pending).isEmpty && fixture.list(.missed).isEmpty)
     }
 
     @Test("says how much a local notification may disturb, and whom it belongs to", .bug(id: "K5"))

@@ -10,85 +10,85 @@ import Testing
 struct HandlerProgramsTests {
     private static let topic = RecordedApp.topic
 
-    private func rig(_ handler: AppManifest.Handler = AppManifest.Handler()) throws -> DeskRig {
-        let rig = try DeskRig(manifests: [.handled(by: handler)])
-        rig.turn()
-        return rig
+    private func fixture(_ handler: AppManifest.Handler = AppManifest.Handler()) throws -> RouterFixture {
+        let fixture = try RouterFixture(manifests: [.handled(by: handler)])
+        fixture.turn()
+        return fixture
     }
 
-    private func inbox(_ rig: DeskRig) throws -> Int {
-        guard let record = rig.desk.state.apps[Self.topic] else { return 0 }
-        return try rig.desk.state.inbox.count(of: record.number)
+    private func inbox(_ fixture: RouterFixture) throws -> Int {
+        guard let record = fixture.router.state.apps[Self.topic] else { return 0 }
+        return try fixture.router.state.inbox.count(of: record.number)
     }
 
-    private func identities(_ rig: DeskRig) -> [UInt64] {
-        rig.recordedHandlers.runs.map(\.job.identity.low)
+    private func identities(_ fixture: RouterFixture) -> [UInt64] {
+        fixture.recordedHandlers.runs.map(\.job.identity.low)
     }
 
-    private func reports(_ rig: DeskRig) -> [String] {
-        rig.line.reports.flatMap(\.events).map { "\($0.kind) \($0.text)" }
+    private func reports(_ fixture: RouterFixture) -> [String] {
+        fixture.link.reports.flatMap(\.events).map { "\($0.kind) \($0.text)" }
     }
 
     @Test("are registered by the agent itself")
     func registration() throws {
-        let rig = try rig()
-        #expect(rig.desk.state.apps.wanted == [Self.topic: .production])
-        #expect(rig.line.asked == ["register \(Self.topic)"])
-        #expect(rig.handlers.state(of: Self.topic) == "handler")
-        let development = try self.rig(AppManifest.Handler(environment: .development))
-        #expect(development.desk.state.apps.wanted == [Self.topic: .development])
+        let fixture = try fixture()
+        #expect(fixture.router.state.apps.wanted == [Self.topic: .production])
+        #expect(fixture.link.asked == ["register \(Self.topic)"])
+        #expect(fixture.handlers.state(of: Self.topic) == "handler")
+        let development = try self.fixture(AppManifest.Handler(environment: .development))
+        #expect(development.router.state.apps.wanted == [Self.topic: .development])
     }
 
     @Test("run one at a time, in order, and are done with exit code 0")
     func order() throws {
-        let rig = try rig()
-        rig.arrive(1, 2, 3)
+        let fixture = try fixture()
+        fixture.arrive(1, 2, 3)
         for number: UInt64 in 1...3 {
-            rig.turn()
-            #expect(identities(rig) == Array(1...number))
-            #expect(rig.handlers.state(of: Self.topic) == "handler runs")
-            rig.recordedHandlers.runs[Int(number) - 1].end(.exited(0))
+            fixture.turn()
+            #expect(identities(fixture) == Array(1...number))
+            #expect(fixture.handlers.state(of: Self.topic) == "handler runs")
+            fixture.recordedHandlers.runs[Int(number) - 1].end(.exited(0))
         }
-        rig.turn()
-        #expect(try inbox(rig) == 0)
-        #expect(rig.handlers.state(of: Self.topic) == "handler")
+        fixture.turn()
+        #expect(try inbox(fixture) == 0)
+        #expect(fixture.handlers.state(of: Self.topic) == "handler")
     }
 
     @Test("run side by side as the manifest says")
     func parallel() throws {
-        let rig = try rig(AppManifest.Handler(parallelism: 3))
-        rig.arrive(1, 2, 3, 4, 5)
-        rig.turn()
-        #expect(identities(rig) == [1, 2, 3])
-        rig.recordedHandlers.runs[1].end(.exited(0))
-        rig.turn()
-        #expect(identities(rig) == [1, 2, 3, 4])
+        let fixture = try fixture(AppManifest.Handler(parallelism: 3))
+        fixture.arrive(1, 2, 3, 4, 5)
+        fixture.turn()
+        #expect(identities(fixture) == [1, 2, 3])
+        fixture.recordedHandlers.runs[1].end(.exited(0))
+        fixture.turn()
+        #expect(identities(fixture) == [1, 2, 3, 4])
     }
 
     @Test("that fail are started again later, while others go on, and end as dead letters")
     func failure() throws {
-        let rig = try rig()
-        rig.desk.mostAttempts = 3
-        rig.arrive(1, wantsReport: true)
-        rig.turn()
-        rig.recordedHandlers.runs[0].end(.exited(3), "no\nroom\n")
-        rig.arrive(2)
-        rig.turn()
-        #expect(identities(rig) == [1, 2])
-        rig.recordedHandlers.runs[1].end(.exited(0))
+        let fixture = try fixture()
+        fixture.router.mostAttempts = 3
+        fixture.arrive(1, wantsReport: true)
+        fixture.turn()
+        fixture.recordedHandlers.runs[0].end(.exited(3), "no\nroom\n")
+        fixture.arrive(2)
+        fixture.turn()
+        #expect(identities(fixture) == [1, 2])
+        fixture.recordedHandlers.runs[1].end(.exited(0))
         for attempt in 2...3 {
-            rig.clock.pass(milliseconds: 600_000)
-            rig.turn()
-            let run = try #require(rig.recordedHandlers.runs.last)
+            fixture.clock.pass(milliseconds: 600_000)
+            fixture.turn()
+            let run = try #require(fixture.recordedHandlers.runs.last)
             #expect(run.job.variables["POSTRIDER_ATTEMPT"] == "\(attempt)")
             run.end(.killed(11))
-            rig.turn()
+            fixture.turn()
         }
-        #expect(identities(rig) == [1, 2, 1, 1])
-        let letter = try #require(try rig.desk.state.deadLetters.letters().first)
+        #expect(identities(fixture) == [1, 2, 1, 1])
+        let letter = try #require(try fixture.router.state.deadLetters.letters().first)
         #expect(letter.attempts == 3 && letter.reason == "The handler was ended by signal 11")
         #expect(
-            reports(rig) == [
+            reports(fixture) == [
                 "begun ", "failed The handler ended with exit code 3: no | room",
                 "failed The handler was ended by signal 11", "gaveUp The handler was ended by signal 11",
             ])
@@ -96,129 +96,130 @@ struct HandlerProgramsTests {
 
     @Test("that are postponed are started again later, as often as they like")
     func postponed() throws {
-        let rig = try rig()
-        rig.desk.mostAttempts = 2
-        rig.arrive(1, wantsReport: true)
+        let fixture = try fixture()
+        fixture.router.mostAttempts = 2
+        fixture.arrive(1, wantsReport: true)
         for _ in 1...20 {
-            rig.turn()
-            let run = try #require(rig.recordedHandlers.runs.last)
+            fixture.turn()
+            let run = try #require(fixture.recordedHandlers.runs.last)
             #expect(run.job.variables["POSTRIDER_ATTEMPT"] == "1")
             run.end(.exited(75), "busy")
-            rig.turn()
-            rig.clock.pass(milliseconds: 600_000)
+            fixture.turn()
+            fixture.clock.pass(milliseconds: 600_000)
         }
-        rig.turn()
-        #expect(identities(rig).count == 21)
-        rig.recordedHandlers.runs[20].end(.exited(0), "at last")
-        rig.turn()
-        #expect(try inbox(rig) == 0)
+        fixture.turn()
+        #expect(identities(fixture).count == 21)
+        fixture.recordedHandlers.runs[20].end(.exited(0), "at last")
+        fixture.turn()
+        #expect(try inbox(fixture) == 0)
         #expect(
-            reports(rig) == ["begun "] + repeatElement("postponed busy", count: 3) + ["done at last"])
+            reports(fixture) == ["begun "] + repeatElement("postponed busy", count: 3) + ["done at last"])
     }
 
     @Test("that cannot be started have failed")
     func noProgram() throws {
-        let rig = try rig()
-        rig.desk.mostAttempts = 1
-        rig.recordedHandlers.mistake = "The program /x is not there."
-        rig.arrive(1)
-        rig.turn()
-        rig.turn()
-        let reason = try rig.desk.state.deadLetters.letters().first?.reason
+        let fixture = try fixture()
+        fixture.router.mostAttempts = 1
+        fixture.recordedHandlers.mistake = "The program /x is not there."
+        fixture.arrive(1)
+        fixture.turn()
+        fixture.turn()
+        let reason = try fixture.router.state.deadLetters.letters().first?.reason
         #expect(reason == "The handler does not run: The program /x is not there.")
-        rig.recordedHandlers.mistake = nil
-        rig.arrive(2)
-        rig.turn()
-        #expect(identities(rig) == [2])
+        fixture.recordedHandlers.mistake = nil
+        fixture.arrive(2)
+        fixture.turn()
+        #expect(identities(fixture) == [2])
     }
 
     @Test("are started again by the next agent for what was not handled")
     func kill() throws {
-        let rig = try rig()
-        rig.arrive(1, 2)
-        rig.turn()
-        rig.recordedHandlers.runs[0].end(.exited(0))
-        rig.desk.endTurn()
-        try rig.kill()
-        rig.turn()
-        #expect(identities(rig) == [1, 2])
+        let fixture = try fixture()
+        fixture.arrive(1, 2)
+        fixture.turn()
+        fixture.recordedHandlers.runs[0].end(.exited(0))
+        fixture.router.endTurn()
+        try fixture.kill()
+        fixture.turn()
+        #expect(identities(fixture) == [1, 2])
     }
 
     @Test("are ended with the agent, which counts as nothing")
     func stop() throws {
-        let rig = try rig()
-        rig.arrive(1, 2)
-        rig.turn()
+        let fixture = try fixture()
+        fixture.arrive(1, 2)
+        fixture.turn()
         var hasStopped = false
-        rig.handlers.stop { hasStopped = true }
-        #expect(rig.recordedHandlers.runs[0].orders == ["terminate"] && !hasStopped)
-        rig.clock.pass(milliseconds: 3001)
-        rig.turn()
-        #expect(rig.recordedHandlers.runs[0].orders == ["terminate", "kill"])
-        rig.recordedHandlers.runs[0].end(.killed(9))
-        rig.turn()
-        #expect(hasStopped && identities(rig) == [1])
-        #expect(try inbox(rig) == 2)
+        fixture.handlers.stop { hasStopped = true }
+        #expect(fixture.recordedHandlers.runs[0].orders == ["terminate"] && !hasStopped)
+        fixture.clock.pass(milliseconds: 3001)
+        fixture.turn()
+        #expect(fixture.recordedHandlers.runs[0].orders == ["terminate", "kill"])
+        fixture.recordedHandlers.runs[0].end(.killed(9))
+        fixture.turn()
+        #expect(hasStopped && identities(fixture) == [1])
+        #expect(try inbox(fixture) == 2)
     }
 
     @Test("that are units go on when the agent ends")
     func units() throws {
-        let rig = try rig(AppManifest.Handler(unit: "wake"))
-        rig.arrive(1)
-        rig.turn()
+        let fixture = try fixture(AppManifest.Handler(unit: "wake"))
+        fixture.arrive(1)
+        fixture.turn()
         var hasStopped = false
-        rig.handlers.stop { hasStopped = true }
-        #expect(rig.recordedHandlers.runs[0].orders.isEmpty && hasStopped)
-        #expect(try inbox(rig) == 1)
+        fixture.handlers.stop { hasStopped = true }
+        #expect(fixture.recordedHandlers.runs[0].orders.isEmpty && hasStopped)
+        #expect(try inbox(fixture) == 1)
     }
 
     @Test("have their topics for themselves")
     func strangers() throws {
-        let rig = try rig()
+        let fixture = try fixture()
         let app = RecordedApp()
-        rig.desk.register(Self.topic, for: app.stream)
+        fixture.router.register(Self.topic, for: app.stream)
         guard case .refused(let refused)? = app.told.last else {
             Issue.record("the app is not refused")
             return
         }
         #expect(refused.reason.contains("has a handler"))
-        rig.arrive(1)
-        rig.turn()
-        #expect(identities(rig) == [1] && app.delivered.isEmpty)
+        fixture.arrive(1)
+        fixture.turn()
+        #expect(identities(fixture) == [1] && app.delivered.isEmpty)
     }
 
     @Test("come and go with their manifests")
     func reload() throws {
-        let rig = try rig()
-        rig.arrive(1)
-        rig.turn()
+        let fixture = try fixture()
+        fixture.arrive(1)
+        fixture.turn()
         let other = AppManifest.handled("com.example.two")
-        #expect(rig.handlers.declare([other]) == (["com.example.two"], [Self.topic]))
-        #expect(rig.recordedHandlers.runs[0].orders == ["terminate"])
-        #expect(rig.handlers.names == ["com.example.two"])
-        #expect(rig.desk.attachments[Self.topic] == nil)
-        rig.recordedHandlers.runs[0].end(.killed(15))
-        #expect(rig.handlers.declare([other]) == ([], []))
-        #expect(try inbox(rig) == 1)
+        #expect(fixture.handlers.declare([other]) == (["com.example.two"], [Self.topic]))
+        #expect(fixture.recordedHandlers.runs[0].orders == ["terminate"])
+        #expect(fixture.handlers.names == ["com.example.two"])
+        #expect(fixture.router.attachments[Self.topic] == nil)
+        fixture.recordedHandlers.runs[0].end(.killed(15))
+        #expect(fixture.handlers.declare([other]) == ([], []))
+        #expect(try inbox(fixture) == 1)
     }
 
     @Test("are told what came, field by field")
     func variables() throws {
-        let rig = try rig()
+        let fixture = try fixture()
         let payload =
             #"{"aps":{"alert":{"title":"T$(x)","body":"a\u0000\n'b"},"badge":3,"category":"c"},"x":1}"#
-        rig.desk.delivered(
+        fixture.router.delivered(
             Deliver(
                 delivery: 1, identity: NotificationIdentity(high: 7, low: 5), topic: Self.topic,
                 payload: Array(payload.utf8), priority: .considerate,
                 expiration: .at(Moment(milliseconds: 9_000_000)), collapseIdentifier: "k",
                 pushType: "alert", acceptedAt: Moment(milliseconds: 5_999)))
-        rig.turn()
-        let job = try #require(rig.recordedHandlers.runs.first).job
+        fixture.turn()
+        let job = try #require(fixture.recordedHandlers.runs.first).job
         #expect(job.input == Array(payload.utf8))
         var variables = job.variables
         #expect(
-            variables.removeValue(forKey: "POSTRIDER_RECEIVED_AT") == "\(rig.clock.wallMilliseconds / 1000)")
+            variables.removeValue(forKey: "POSTRIDER_RECEIVED_AT")
+                == "\(fixture.clock.wallMilliseconds / 1000)")
         #expect(
             variables == [
                 "POSTRIDER_APNS_ID": "\(NotificationIdentity(high: 7, low: 5))",
@@ -230,15 +231,15 @@ struct HandlerProgramsTests {
     }
 }
 
-extension DeskRig {
+extension RouterFixture {
     /// Ends the turn, and fires the timers without delay that follow it.
     fileprivate func turn() {
-        desk.endTurn()
+        router.endTurn()
         handlerClock.fireTimers()
-        desk.endTurn()
+        router.endTurn()
         clock.fireTimers()
-        desk.endTurn()
+        router.endTurn()
         handlerClock.fireTimers()
-        desk.endTurn()
+        router.endTurn()
     }
 }

@@ -48,11 +48,11 @@ private struct InboxModel {
 
 @Suite("An inbox")
 struct InboxTests {
-    private let ground: Ground
+    private let files: StateFixture
     private let now = Moment(milliseconds: 1_800_000_000_000)
-    private var inbox: Inbox { ground.state.inbox }
+    private var inbox: Inbox { files.state.inbox }
 
-    init() throws { ground = try Ground() }
+    init() throws { files = try StateFixture() }
 
     private func pending(_ app: Int64) throws -> [(row: Int64, identity: UInt64, text: String)] {
         var found: [(row: Int64, identity: UInt64, text: String)] = []
@@ -99,7 +99,7 @@ struct InboxTests {
             let outcome = try inbox.commit(arrivals, handled: handled, now: now)
             let stored = arrivals.count { model.arrive($0) }
             #expect(outcome == Inbox.Outcome(stored: stored, repeated: arrivals.count - stored))
-            if Int.random(in: 0..<10, using: &dice) == 0 { try ground.kill() }
+            if Int.random(in: 0..<10, using: &dice) == 0 { try files.kill() }
             for app in 1...3 as ClosedRange<Int64> {
                 let expected = model.waiting.filter { $0.app == app }
                 #expect(try pending(app).map(\.identity) == expected.map(\.identity))
@@ -127,7 +127,7 @@ struct InboxTests {
         let first = arrival(1, 1)
         _ = try inbox.commit([first], handled: [], now: now)
         _ = try inbox.commit([], handled: try pending(1).map(\.row), now: now)
-        try ground.kill()
+        try files.kill()
         #expect(
             try inbox.commit([first, arrival(2, 1)], handled: [], now: now)
                 == Inbox.Outcome(stored: 1, repeated: 1))
@@ -143,7 +143,7 @@ struct InboxTests {
         _ = try inbox.commit([arrival(1, 1)], handled: [], now: now)
         let other = now.advanced(byMilliseconds: days * 86_400_000)
         _ = try inbox.commit([arrival(1, 2)], handled: [], now: other)
-        try ground.kill()
+        try files.kill()
         let copies = [arrival(1, 1), arrival(1, 2)]
         #expect(try inbox.commit(copies, handled: [], now: now).repeated == 2)
     }
@@ -162,7 +162,7 @@ struct InboxTests {
             acceptedAt: Moment(milliseconds: 4)
         )
         _ = try inbox.commit([Inbox.Arrival(app: 1, parcel: .remote(deliver))], handled: [], now: now)
-        try ground.kill()
+        try files.kill()
         var found: [Parcel] = []
         try inbox.forEachPending(of: 1, after: 0) { _, parcel in
             found.append(parcel)
@@ -197,7 +197,7 @@ struct InboxTests {
         let arrivals = pushes.map { Inbox.Arrival(app: 1, parcel: .remote($0)) }
         let outcome = try inbox.commit(arrivals, handled: [], now: now)
         #expect(outcome == Inbox.Outcome(stored: pushes.count))
-        try ground.kill()
+        try files.kill()
         var found: [Deliver] = []
         try inbox.forEachPending(of: 1, after: 0) { _, parcel in
             if case .remote(let deliver) = parcel { found.append(deliver) }
@@ -242,16 +242,16 @@ struct InboxTests {
 
     @Test("belongs to one process")
     func ownership() throws {
-        #expect(throws: StoreError.self) { try AgentState(directory: ground.scratch.state, log: .none) }
+        #expect(throws: StoreError.self) { try AgentState(directory: files.scratch.state, log: .none) }
     }
 }
 
 @Suite("The register of apps")
 struct AppRegisterTests {
-    private let ground: Ground
-    private var apps: AppRegister { ground.state.apps }
+    private let files: StateFixture
+    private var apps: AppRegister { files.state.apps }
 
-    init() throws { ground = try Ground() }
+    init() throws { files = try StateFixture() }
 
     @Test("is the same after a kill")
     func restart() throws {
@@ -261,7 +261,7 @@ struct AppRegisterTests {
         one.token = .sample(1)
         try apps.put(one)
         let before = apps.records
-        try ground.kill()
+        try files.kill()
         #expect(apps.records == before)
         #expect(apps[topics[0].text]?.token == .sample(1))
         #expect(apps.wanted == [topics[0].text: .production, topics[1].text: .development])
@@ -271,29 +271,29 @@ struct AppRegisterTests {
     func removal() throws {
         var app = try apps.add(try #require(Topic("com.example.one")), user: 1)
         let arrival = Inbox.Arrival(app: app.number, parcel: .remote(.sample(0, identity: 1)))
-        _ = try ground.state.inbox.commit([arrival], handled: [], now: Moment(milliseconds: 1))
+        _ = try files.state.inbox.commit([arrival], handled: [], now: Moment(milliseconds: 1))
         app.isWanted = false
         try apps.put(app)
         #expect(apps.unwanted == ["com.example.one"])
         var waiting = 0
-        try ground.state.inbox.forEachPending(of: app.number, after: 0) { _, _ in
+        try files.state.inbox.forEachPending(of: app.number, after: 0) { _, _ in
             waiting += 1
             return true
         }
         #expect(waiting == 0)
         try apps.remove(app)
-        try ground.kill()
+        try files.kill()
         #expect(apps.records.isEmpty)
         #expect(try apps.add(app.topic, user: 2).number != app.number)
     }
 
     @Test("keeps who the device is")
     func device() throws {
-        #expect(try ground.state.device() == nil)
+        #expect(try files.state.device() == nil)
         let device = EnrollResponse(
             deviceIdentity: DeviceIdentity(high: 1, low: 2), deviceSecret: Array(repeating: 3, count: 32))
-        try ground.state.setDevice(device)
-        try ground.kill()
-        #expect(try ground.state.device() == device)
+        try files.state.setDevice(device)
+        try files.kill()
+        #expect(try files.state.device() == device)
     }
 }

@@ -18,7 +18,7 @@ struct KitBoundTests {
 
     @Test("is refused with a sentence what no agent takes, and is heard with everything else")
     func refusal() async throws {
-        let house = try AgentHouse(scratch)
+        let agent = try AgentFixture(scratch)
         let application = application()
         let center = application.userNotificationCenter
         try application.start()
@@ -39,12 +39,12 @@ struct KitBoundTests {
         }
         #expect(try await center.pendingNotificationRequests().isEmpty)
         await application.end()
-        await house.kill()
+        await agent.kill()
     }
 
     @Test("that reports a failure at length is told of as having failed, as far as is kept")
     func longFailure() async throws {
-        let house = try AgentHouse(scratch)
+        let agent = try AgentFixture(scratch)
         let (application, journal) = (application(), Journal<String>())
         let observation = dispatcher.addObserver(of: ResponseDidArrive.self, sender: application) {
             [weak application] response in
@@ -52,33 +52,33 @@ struct KitBoundTests {
             journal.note(response.actionIdentifier)
         }
         try application.start()
-        while await house.on({ $0.desk.attachments.isEmpty }) { await Task.yield() }
-        await house.on { [topic] rooms in
-            rooms.desk.mostAttempts = 1
-            try? rooms.desk.center.respond(
+        while await agent.on({ $0.router.attachments.isEmpty }) { await Task.yield() }
+        await agent.on { [topic] parts in
+            parts.router.mostAttempts = 1
+            try? parts.router.center.respond(
                 to: .remote(payload: Array("{}".utf8)), of: topic, action: "swim", text: nil)
         }
-        while await house.on({ $0.letters.isEmpty }) { await Task.yield() }
-        let reason = try #require(await house.on { $0.letters.first })
+        while await agent.on({ $0.letters.isEmpty }) { await Task.yield() }
+        let reason = try #require(await agent.on { $0.letters.first })
         #expect(reason.hasPrefix("No. No.") && reason.utf8.count == Limits.reasonBytes)
         #expect(journal.events == ["swim"])
         await application.end()
         withExtendedLifetime(observation) {}
-        await house.kill()
+        await agent.kill()
     }
 
     @Test("is given a window of large notifications together with a long list of them")
     func largeAnswers() async throws {
-        let house = try AgentHouse(scratch)
-        await house.on { [topic] rooms in
+        let agent = try AgentFixture(scratch)
+        await agent.on { [topic] parts in
             let stream = AppStream(user: getuid()) { _ in }
-            rooms.desk.center.take(
+            parts.router.center.take(
                 CenterCall(call: 1, topic: topic, order: .requestAuthorization(options: 4)), from: stream)
             for number in 1...Limits.noticesPerTopic {
                 var content = LocalContent()
                 content.body = String(repeating: "x", count: Limits.localRequestBytes - 100)
                 let request = LocalRequest(identifier: "\(number)", content: content, trigger: nil)
-                rooms.desk.center.take(
+                parts.router.center.take(
                     CenterCall(call: 2, topic: topic, order: .add(request)), from: stream)
             }
         }
@@ -91,10 +91,10 @@ struct KitBoundTests {
         let delivered = try await application.userNotificationCenter.deliveredNotifications()
         #expect(delivered.count == Limits.noticesPerTopic)
         #expect(await journal.first(Limits.noticesPerTopic).count == Limits.noticesPerTopic)
-        #expect(await house.on { $0.attempts.allSatisfy { $0 == 0 } })
+        #expect(await agent.on { $0.attempts.allSatisfy { $0 == 0 } })
         await application.end()
         withExtendedLifetime(observation) {}
-        await house.kill()
+        await agent.kill()
     }
 
     @Test("may decide about many alerts and handle many notifications while its link is busy")
@@ -114,28 +114,28 @@ struct KitBoundTests {
 
     @Test("has no device token that came while it gave its topic up")
     func lateToken() async throws {
-        let house = try AgentHouse(scratch)
+        let agent = try AgentFixture(scratch)
         let application = application()
         let token = Task { try await application.registerForRemoteNotifications() }
-        while await house.on({ $0.line.asked.isEmpty }) { await Task.yield() }
+        while await agent.on({ $0.link.asked.isEmpty }) { await Task.yield() }
         let (gate, begun) = (DispatchSemaphore(value: 0), Journal<Void>())
         let topic = topic
-        async let told: Void = house.on { rooms in
+        async let told: Void = agent.on { parts in
             begun.note(())
             gate.wait()
-            rooms.desk.registered(Registered(topic: topic, deviceToken: .sample(1)))
+            parts.router.registered(Registered(topic: topic, deviceToken: .sample(1)))
         }
         _ = await begun.first(1)
         try application.unregisterForRemoteNotifications()
         gate.signal()
         await told
-        while await house.on({ $0.line.asked.last != "unregister \(topic)" }) { await Task.yield() }
+        while await agent.on({ $0.link.asked.last != "unregister \(topic)" }) { await Task.yield() }
         // This answer comes after the agent's answer to that.
         _ = try await application.userNotificationCenter.authorizationStatus()
         #expect(application.deviceToken == nil)
         token.cancel()
         _ = await token.result
         await application.end()
-        await house.kill()
+        await agent.kill()
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PostriderAgent
 
-@Suite("An application of the kit, at a real agent's desk over a real socket", .timeLimit(.minutes(10)))
+@Suite("An application of the kit, at a real agent's router over a real socket", .timeLimit(.minutes(10)))
 struct KitTests {
     private let scratch = Scratch()
     private let dispatcher = NotificationDispatcher()
@@ -32,19 +32,19 @@ struct KitTests {
 
     @Test("is given its token, and its observers the user info, in order")
     func delivery() async throws {
-        let house = try AgentHouse(scratch)
+        let agent = try AgentFixture(scratch)
         let (application, journal) = (application(), Journal<String>())
         let observation = observe(application, journal)
         async let token = application.registerForRemoteNotifications()
-        while await house.on({ $0.line.asked.isEmpty }) { await Task.yield() }
-        await house.on { [registered = registered()] in $0.desk.registered(registered) }
+        while await agent.on({ $0.link.asked.isEmpty }) { await Task.yield() }
+        await agent.on { [registered = registered()] in $0.router.registered(registered) }
         #expect(try await token == DeviceToken.sample(1).hex)
         #expect(application.deviceToken == DeviceToken.sample(1).hex)
-        for number in 1...200 as ClosedRange<UInt64> { await house.deliver(sample(number)) }
+        for number in 1...200 as ClosedRange<UInt64> { await agent.deliver(sample(number)) }
         #expect(await journal.first(200) == (1...200).map(String.init))
         await application.end()
         withExtendedLifetime(observation) {}
-        await house.kill()
+        await agent.kill()
         let state = try AgentState(directory: scratch.state, log: .none)
         #expect(try waiting(in: state).isEmpty)
     }
@@ -55,12 +55,12 @@ struct KitTests {
         let observation = observe(application, journal)
         async let token = application.registerForRemoteNotifications()
         for round in 1...3 as ClosedRange<UInt64> {
-            let house = try AgentHouse(scratch)
-            while await house.on({ $0.line.asked.isEmpty && round == 1 }) { await Task.yield() }
-            await house.on { [registered = registered()] in $0.desk.registered(registered) }
-            await house.deliver(sample(round))
+            let agent = try AgentFixture(scratch)
+            while await agent.on({ $0.link.asked.isEmpty && round == 1 }) { await Task.yield() }
+            await agent.on { [registered = registered()] in $0.router.registered(registered) }
+            await agent.deliver(sample(round))
             #expect(await journal.first(Int(round)).last == String(round))
-            await house.kill()
+            await agent.kill()
         }
         #expect(try await token == DeviceToken.sample(1).hex)
         await application.end()
@@ -72,32 +72,32 @@ struct KitTests {
     func kill() async throws {
         let (application, journal) = (application(), Journal<String>())
         let observation = observe(application, journal)
-        var house = try AgentHouse(scratch) { $0.kill() }
-        try await register(application, at: house)
-        await house.on { [samples = [sample(1), sample(2), sample(3)]] rooms in
-            for sample in samples { rooms.desk.delivered(sample) }
+        var agent = try AgentFixture(scratch) { $0.kill() }
+        try await register(application, at: agent)
+        await agent.on { [samples = [sample(1), sample(2), sample(3)]] parts in
+            for sample in samples { parts.router.delivered(sample) }
         }
-        await house.hasEnded()
-        house = try AgentHouse(scratch)
-        await house.deliver(sample(4))
+        await agent.hasEnded()
+        agent = try AgentFixture(scratch)
+        await agent.deliver(sample(4))
         #expect(await journal.first(4) == ["1", "2", "3", "4"])
         await application.end()
-        await house.kill()
+        await agent.kill()
         withExtendedLifetime(observation) {}
         #expect(try waiting(in: AgentState(directory: scratch.state, log: .none)).isEmpty)
     }
 
     @Test("leaves what it was not given yet to the next time")
     func stopping() async throws {
-        let house = try AgentHouse(scratch)
+        let agent = try AgentFixture(scratch)
         let (first, journal) = (application(), Journal<String>())
         let gate = DispatchSemaphore(value: 0)
         let observation = dispatcher.addObserver(named: .remoteNotificationDidArrive, sender: first) { _ in
             journal.note("first")
             gate.wait()
         }
-        try await register(first, at: house)
-        for number in 1...3 as ClosedRange<UInt64> { await house.deliver(sample(number)) }
+        try await register(first, at: agent)
+        for number in 1...3 as ClosedRange<UInt64> { await agent.deliver(sample(number)) }
         _ = await journal.first(1)
         let stopped = Task { await first.end() }
         while (try? await first.registerForRemoteNotifications()) != nil { await Task.yield() }
@@ -113,17 +113,17 @@ struct KitTests {
         #expect(given == ["2", "3"])
         await second.end()
         withExtendedLifetime(observations) {}
-        await house.kill()
+        await agent.kill()
     }
 
     @Test("is told with a sentence when it is refused, and goes on without waiting when it is cancelled")
     func refusal() async throws {
-        let house = try AgentHouse(scratch)
+        let agent = try AgentFixture(scratch)
         let nameless = Application(topic: "not a topic", socketPath: scratch.socket, dispatcher: dispatcher)
         await #expect(throws: ApplicationError.self) { try await nameless.registerForRemoteNotifications() }
         let application = application()
         let waiting = Task { try await application.registerForRemoteNotifications() }
-        while await house.on({ $0.line.asked.isEmpty }) { await Task.yield() }
+        while await agent.on({ $0.link.asked.isEmpty }) { await Task.yield() }
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
         await application.end()
@@ -131,33 +131,33 @@ struct KitTests {
             try await application.registerForRemoteNotifications()
         }
         await nameless.end()
-        await house.kill()
+        await agent.kill()
     }
 
     @Test("gives its topic up, and may come back for it")
     func unregistration() async throws {
-        let house = try AgentHouse(scratch)
+        let agent = try AgentFixture(scratch)
         let application = application()
-        try await register(application, at: house)
+        try await register(application, at: agent)
         try application.unregisterForRemoteNotifications()
         #expect(application.deviceToken == nil)
-        while await house.on({ [topic] in $0.line.asked.last != "unregister \(topic)" }) {
+        while await agent.on({ [topic] in $0.link.asked.last != "unregister \(topic)" }) {
             await Task.yield()
         }
         async let token = application.registerForRemoteNotifications()
-        while await house.on({ [topic] in $0.line.asked.last != "register \(topic)" }) { await Task.yield() }
-        await house.on { [topic, again = registered(2)] rooms in
-            rooms.desk.unregistered(topic)
-            rooms.desk.registered(again)
+        while await agent.on({ [topic] in $0.link.asked.last != "register \(topic)" }) { await Task.yield() }
+        await agent.on { [topic, again = registered(2)] parts in
+            parts.router.unregistered(topic)
+            parts.router.registered(again)
         }
         #expect(try await token == DeviceToken.sample(2).hex)
         await application.end()
-        await house.kill()
+        await agent.kill()
     }
 
     @Test("is registered in its environment, and told when another process of the app takes it elsewhere")
     func environment() async throws {
-        let house = try AgentHouse(scratch)
+        let agent = try AgentFixture(scratch)
         let application = Application(
             topic: topic, environment: .development, socketPath: scratch.socket, dispatcher: dispatcher)
         let failures = Journal<String>()
@@ -165,17 +165,17 @@ struct KitTests {
             failures.note($0.userInfo[RegistrationKey.reason]?.string ?? "no reason")
         }
         async let token = application.registerForRemoteNotifications()
-        while await house.on({ $0.line.asked.isEmpty }) { await Task.yield() }
-        #expect(await house.on { $0.line.asked } == ["register \(topic) in development"])
-        await house.on { [topic] in
-            $0.desk.registered(
+        while await agent.on({ $0.link.asked.isEmpty }) { await Task.yield() }
+        #expect(await agent.on { $0.link.asked } == ["register \(topic) in development"])
+        await agent.on { [topic] in
+            $0.router.registered(
                 Registered(topic: topic, deviceToken: .sample(1), environment: .development))
         }
         #expect(try await token == DeviceToken.sample(1).hex)
         let other = self.application()
         async let otherToken = other.registerForRemoteNotifications()
-        while await house.on({ $0.line.asked.count < 2 }) { await Task.yield() }
-        await house.on { [registered = registered(2)] in $0.desk.registered(registered) }
+        while await agent.on({ $0.link.asked.count < 2 }) { await Task.yield() }
+        await agent.on { [registered = registered(2)] in $0.router.registered(registered) }
         #expect(try await otherToken == DeviceToken.sample(2).hex)
         #expect(
             await failures.first(1)
@@ -184,13 +184,13 @@ struct KitTests {
         await application.end()
         await other.end()
         withExtendedLifetime(observation) {}
-        await house.kill()
+        await agent.kill()
     }
 
-    private func register(_ application: Application, at house: AgentHouse) async throws {
+    private func register(_ application: Application, at agent: AgentFixture) async throws {
         async let token = application.registerForRemoteNotifications()
-        while await house.on({ $0.line.asked.isEmpty }) { await Task.yield() }
-        await house.on { [registered = registered()] in $0.desk.registered(registered) }
+        while await agent.on({ $0.link.asked.isEmpty }) { await Task.yield() }
+        await agent.on { [registered = registered()] in $0.router.registered(registered) }
         _ = try await token
     }
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PostriderAgent
 
-@Suite("A declared app of the kit, at a real agent's desk", .timeLimit(.minutes(10)))
+@Suite("A declared app of the kit, at a real agent's router", .timeLimit(.minutes(10)))
 struct LifeCycleKitTests {
     private let scratch = Scratch()
     private let dispatcher = NotificationDispatcher()
@@ -30,25 +30,25 @@ struct LifeCycleKitTests {
 
     @Test("is told what happens to it, in order, and what it was started for after its start")
     func order() async throws {
-        let house = try AgentHouse(scratch, manifests: [.sample(exitsOnSuspend: true)])
+        let agent = try AgentFixture(scratch, manifests: [.sample(exitsOnSuspend: true)])
         let first = application()
         try first.start()
-        while await house.on({ $0.desk.attachments.isEmpty }) { await Task.yield() }
+        while await agent.on({ $0.router.attachments.isEmpty }) { await Task.yield() }
         await first.end()
-        while await house.on({ !$0.desk.attachments.isEmpty }) { await Task.yield() }
-        await house.on { [topic] rooms in
-            try? rooms.desk.center.respond(
+        while await agent.on({ !$0.router.attachments.isEmpty }) { await Task.yield() }
+        await agent.on { [topic] parts in
+            try? parts.router.center.respond(
                 to: .remote(payload: Array(#"{"text":"1"}"#.utf8)), of: topic, action: "open", text: nil)
         }
-        while await house.on({ $0.launcher.processes.isEmpty }) { await Task.yield() }
+        while await agent.on({ $0.launcher.processes.isEmpty }) { await Task.yield() }
         let (application, journal) = (application(), Journal<String>())
         let observation = observe(application, journal)
         try application.start()
         // Waits until the decision about the app has arrived and the response has been handled.
         _ = await journal.first(4)
-        await house.on { [topic] in _ = $0.keeper.handle(.activate, topic) }
+        await agent.on { [topic] in _ = $0.lifecycle.handle(.activate, topic) }
         _ = await journal.first(5)
-        await house.on { [topic] in _ = $0.keeper.handle(.suspend, topic) }
+        await agent.on { [topic] in _ = $0.lifecycle.handle(.suspend, topic) }
         let told = await journal.first(7).filter { $0 != "authorizationDidChange" }
         #expect(
             told == [
@@ -57,21 +57,21 @@ struct LifeCycleKitTests {
                 "applicationWillTerminate",
             ])
         await application.untilEnd()
-        await house.kill()
+        await agent.kill()
         withExtendedLifetime(observation) {}
     }
 
     @Test("that is started for a broadcast is told its channel with the reason, as when it arrives")
     func broadcast() async throws {
-        let house = try AgentHouse(scratch, manifests: [.sample()])
+        let agent = try AgentFixture(scratch, manifests: [.sample()])
         let channel = ChannelIdentity(high: 1, low: 2)
-        await house.on { [topic] rooms in
+        await agent.on { [topic] parts in
             let app = RecordedApp(user: UserAccount.own)
-            rooms.desk.register(topic, for: app.stream)
-            rooms.desk.left(app.stream)
-            rooms.desk.broadcast(.sample(1, identity: 1, channel: channel))
+            parts.router.register(topic, for: app.stream)
+            parts.router.left(app.stream)
+            parts.router.broadcast(.sample(1, identity: 1, channel: channel))
         }
-        while await house.on({ $0.launcher.processes.isEmpty }) { await Task.yield() }
+        while await agent.on({ $0.launcher.processes.isEmpty }) { await Task.yield() }
         let (application, journal) = (application(), Journal<UserInfo>())
         let names: [NotificationName] = [.applicationDidFinishLaunching, .remoteNotificationDidArrive]
         let observations = names.map { name in
@@ -82,7 +82,7 @@ struct LifeCycleKitTests {
         #expect(told.first?[LaunchKey.notification]?[ChannelKey.channel]?.string == "\(channel)")
         #expect(told.last?[ChannelKey.channel]?.string == "\(channel)")
         await application.end()
-        await house.kill()
+        await agent.kill()
         withExtendedLifetime(observations) {}
     }
 
@@ -93,14 +93,14 @@ struct LifeCycleKitTests {
         let observation = observe(application, journal)
         try application.start()
         for round in 1...3 {
-            let house = try AgentHouse(scratch, manifests: manifests)
-            while await house.on({ $0.desk.attachments.isEmpty }) { await Task.yield() }
-            await house.on { [topic] rooms in
-                try? rooms.desk.center.respond(
+            let agent = try AgentFixture(scratch, manifests: manifests)
+            while await agent.on({ $0.router.attachments.isEmpty }) { await Task.yield() }
+            await agent.on { [topic] parts in
+                try? parts.router.center.respond(
                     to: .remote(payload: Array("{}".utf8)), of: topic, action: "\(round)", text: nil)
             }
             while journal.events.count(where: { $0 == "responseDidArrive" }) < round { await Task.yield() }
-            await house.kill()
+            await agent.kill()
         }
         await application.end()
         withExtendedLifetime(observation) {}
@@ -111,7 +111,7 @@ struct LifeCycleKitTests {
 
     @Test("that reports a failure is given the notification again, until it is a dead letter")
     func failure() async throws {
-        let house = try AgentHouse(scratch)
+        let agent = try AgentFixture(scratch)
         let (application, journal) = (application(), Journal<String>())
         let observation = dispatcher.addObserver(of: ResponseDidArrive.self, sender: application) {
             [weak application] response in
@@ -119,33 +119,34 @@ struct LifeCycleKitTests {
             journal.note(response.actionIdentifier)
         }
         try application.start()
-        while await house.on({ $0.desk.attachments.isEmpty }) { await Task.yield() }
-        await house.on { [topic] rooms in
-            rooms.desk.mostAttempts = 3
-            try? rooms.desk.center.respond(
+        while await agent.on({ $0.router.attachments.isEmpty }) { await Task.yield() }
+        await agent.on { [topic] parts in
+            parts.router.mostAttempts = 3
+            try? parts.router.center.respond(
                 to: .remote(payload: Array("{}".utf8)), of: topic, action: "swim", text: nil)
         }
         for attempt in 1...3 {
             _ = await journal.first(attempt)
-            while await house.on({ rooms in !rooms.desk.sickbay.isEmpty || !rooms.letters.isEmpty }) == false
+            while await agent.on({ parts in !parts.router.redelivery.isEmpty || !parts.letters.isEmpty })
+                == false
             {
                 await Task.yield()
             }
-            await house.on { rooms in
-                rooms.clock.pass(milliseconds: 10_000)
-                rooms.desk.sickbay.letGo()
+            await agent.on { parts in
+                parts.clock.pass(milliseconds: 10_000)
+                parts.router.redelivery.releaseDue()
             }
         }
-        #expect(await house.on { $0.letters } == ["I cannot swim."])
+        #expect(await agent.on { $0.letters } == ["I cannot swim."])
         #expect(journal.events == ["swim", "swim", "swim"])
         await application.end()
         withExtendedLifetime(observation) {}
-        await house.kill()
+        await agent.kill()
     }
 
     @Test("that ends in order in the middle of its work has not failed; one that is cut off has")
     func goodbye() async throws {
-        let house = try AgentHouse(scratch)
+        let agent = try AgentFixture(scratch)
         let (application, journal) = (application(), Journal<String>())
         let observation = dispatcher.addObserver(named: .responseDidArrive, sender: application) {
             [weak application] _ in
@@ -153,29 +154,29 @@ struct LifeCycleKitTests {
             application?.stop()
         }
         try application.start()
-        while await house.on({ $0.desk.attachments.isEmpty }) { await Task.yield() }
-        await house.on { [topic] rooms in
+        while await agent.on({ $0.router.attachments.isEmpty }) { await Task.yield() }
+        await agent.on { [topic] parts in
             for action in ["1", "2"] {
-                try? rooms.desk.center.respond(
+                try? parts.router.center.respond(
                     to: .remote(payload: Array("{}".utf8)), of: topic, action: action, text: nil)
             }
         }
         await application.untilEnd()
-        while await house.on({ !$0.desk.attachments.isEmpty }) { await Task.yield() }
-        #expect(await house.on { $0.attempts } == [0])
+        while await agent.on({ !$0.router.attachments.isEmpty }) { await Task.yield() }
+        #expect(await agent.on { $0.attempts } == [0])
         withExtendedLifetime(observation) {}
-        await house.kill()
+        await agent.kill()
         #expect(journal.events == ["first"])
     }
 }
 
-extension AgentHouse.Rooms {
+extension AgentFixture.Parts {
     /// The reasons of all dead letters.
-    var letters: [String] { (try? desk.state.deadLetters.letters().map(\.reason)) ?? [] }
+    var letters: [String] { (try? router.state.deadLetters.letters().map(\.reason)) ?? [] }
 
     /// The number of failed attempts for each waiting notification of the usual app.
     var attempts: [Int] {
-        guard let record = desk.state.apps[RecordedApp.topic] else { return [] }
-        return (try? desk.state.inbox.attempts(of: record.number).values.sorted()) ?? []
+        guard let record = router.state.apps[RecordedApp.topic] else { return [] }
+        return (try? router.state.inbox.attempts(of: record.number).values.sorted()) ?? []
     }
 }

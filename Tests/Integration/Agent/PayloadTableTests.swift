@@ -81,22 +81,22 @@ struct PayloadTableTests {
             bytes.note($0.payload ?? [])
             journal.note($0.userInfo)
         }
-        let house = try AgentHouse(scratch)
+        let agent = try AgentFixture(scratch)
         async let token = application.registerForRemoteNotifications()
-        while await house.on({ $0.line.asked.isEmpty }) { await Task.yield() }
-        await house.on {
-            $0.desk.mostAttempts = 1
-            $0.desk.registered(Registered(topic: "com.example.one", deviceToken: .sample(1)))
+        while await agent.on({ $0.link.asked.isEmpty }) { await Task.yield() }
+        await agent.on {
+            $0.router.mostAttempts = 1
+            $0.router.registered(Registered(topic: "com.example.one", deviceToken: .sample(1)))
         }
         _ = try await token
         let payloads = [#"{"n":"#, "", "[1]", #"{"n":1}"#]
         for (number, payload) in zip(1..., payloads) {
-            await house.deliver(.sample(UInt64(number), identity: UInt64(number), payload: payload))
+            await agent.deliver(.sample(UInt64(number), identity: UInt64(number), payload: payload))
         }
         #expect(await journal.first(1) == [["n": 1]])
         await application.end()
         withExtendedLifetime(observation) {}
-        await house.kill()
+        await agent.kill()
         #expect(journal.events.count == 1 && bytes.events == [Array(#"{"n":1}"#.utf8)])
         let state = try AgentState(directory: scratch.state, log: .none)
         let letters = try state.deadLetters.letters()

@@ -44,70 +44,72 @@ struct ReceptionTests {
 
     @Test("is said when an app comes, goes or is declared, once for each turn, and not while nothing changes")
     func changes() throws {
-        let rig = try DeskRig()
-        let app = rig.attached()
-        #expect(rig.line.receptions.last == Reception())
-        let count = rig.line.receptions.count
-        rig.arrive(1)
-        rig.desk.endTurn()
-        #expect(rig.desk.handled([1], by: app.stream))
-        rig.desk.endTurn()
-        #expect(rig.line.receptions.count == count)
-        rig.desk.left(app.stream)
-        rig.desk.endTurn()
-        #expect(rig.line.receptions.last == Reception(opportunistic: [topic]))
-        _ = rig.keeper.declare([.sample(mayRunInBackground: false)])
-        rig.desk.endTurn()
-        #expect(rig.line.receptions.last == Reception())
+        let fixture = try RouterFixture()
+        let app = fixture.attached()
+        #expect(fixture.link.receptions.last == Reception())
+        let count = fixture.link.receptions.count
+        fixture.arrive(1)
+        fixture.router.endTurn()
+        #expect(fixture.router.handled([1], by: app.stream))
+        fixture.router.endTurn()
+        #expect(fixture.link.receptions.count == count)
+        fixture.router.left(app.stream)
+        fixture.router.endTurn()
+        #expect(fixture.link.receptions.last == Reception(opportunistic: [topic]))
+        _ = fixture.lifecycle.declare([.sample(mayRunInBackground: false)])
+        fixture.router.endTurn()
+        #expect(fixture.link.receptions.last == Reception())
         let other = RecordedApp()
-        rig.desk.center.attach(topic, for: other.stream)
-        #expect(try rig.desk.center.decide(.denied, about: topic))
-        rig.desk.left(other.stream)
-        rig.desk.endTurn()
-        #expect(rig.line.receptions.last == Reception(ignored: [topic]))
-        rig.desk.savesPower = true
-        rig.desk.endTurn()
-        #expect(rig.line.receptions.last == Reception(savesPower: true, ignored: [topic]))
+        fixture.router.center.attach(topic, for: other.stream)
+        #expect(try fixture.router.center.decide(.denied, about: topic))
+        fixture.router.left(other.stream)
+        fixture.router.endTurn()
+        #expect(fixture.link.receptions.last == Reception(ignored: [topic]))
+        fixture.router.savesPower = true
+        fixture.router.endTurn()
+        #expect(fixture.link.receptions.last == Reception(savesPower: true, ignored: [topic]))
     }
 
     @Test("wants what is for a closed app that may notify at once, and shows it", .bug(id: "A2"))
     func closedApp() throws {
-        let rig = try CenterRig()
+        let fixture = try CenterFixture()
         let presenter = Presenter(
-            rig.rig.ground.state, desk: rig.rig.desk, manifests: [], line: nil, scheduler: rig.rig.clock,
+            fixture.fixture.files.state, router: fixture.fixture.router, manifests: [], bus: nil,
+            scheduler: fixture.fixture.clock,
             log: .none)
-        rig.rig.desk.presenter = presenter
-        rig.rig.desk.register(topic, for: rig.app.stream)
-        rig.rig.desk.left(rig.app.stream)
-        rig.endTurn()
-        #expect(rig.rig.line.receptions.last == Reception())
-        rig.rig.desk.delivered(.sample(1, identity: 1, payload: #"{"aps":{"alert":"b"}}"#))
-        rig.rig.desk.delivered(.sample(2, identity: 2, payload: #"{"aps":{"content-available":1}}"#))
-        rig.endTurn()
+        fixture.fixture.router.presenter = presenter
+        fixture.fixture.router.register(topic, for: fixture.app.stream)
+        fixture.fixture.router.left(fixture.app.stream)
+        fixture.endTurn()
+        #expect(fixture.fixture.link.receptions.last == Reception())
+        fixture.fixture.router.delivered(.sample(1, identity: 1, payload: #"{"aps":{"alert":"b"}}"#))
+        fixture.fixture.router.delivered(
+            .sample(2, identity: 2, payload: #"{"aps":{"content-available":1}}"#))
+        fixture.endTurn()
         #expect(presenter.alerts.map(\.content.body) == ["b"])
         // Notifications for the app's code wait for the app.
-        let app = rig.rig.attached()
+        let app = fixture.fixture.attached()
         #expect(app.identities == [1, 2])
-        #expect(try rig.center.decide(.denied, about: topic))
-        rig.rig.desk.left(app.stream)
-        rig.endTurn()
-        #expect(rig.rig.line.receptions.last == Reception(opportunistic: [topic]))
+        #expect(try fixture.center.decide(.denied, about: topic))
+        fixture.fixture.router.left(app.stream)
+        fixture.endTurn()
+        #expect(fixture.fixture.link.receptions.last == Reception(opportunistic: [topic]))
     }
 
     @Test("does not wake the device for an app in a crash loop")
     func crashLoop() throws {
-        let rig = try DeskRig(manifests: [.sample()])
-        rig.desk.left(rig.attached().stream)
-        rig.arrive(1)
-        rig.desk.endTurn()
+        let fixture = try RouterFixture(manifests: [.sample()])
+        fixture.router.left(fixture.attached().stream)
+        fixture.arrive(1)
+        fixture.router.endTurn()
         for count in 1...Limits.crashLoopExits {
-            #expect(rig.line.receptions.last == Reception())
-            rig.launcher.processes[count - 1].end(.exited(1))
-            rig.desk.endTurn()
-            rig.clock.fireTimers()
-            rig.desk.endTurn()
+            #expect(fixture.link.receptions.last == Reception())
+            fixture.launcher.processes[count - 1].end(.exited(1))
+            fixture.router.endTurn()
+            fixture.clock.fireTimers()
+            fixture.router.endTurn()
         }
-        #expect(rig.line.receptions.contains(Reception(opportunistic: [topic])))
+        #expect(fixture.link.receptions.contains(Reception(opportunistic: [topic])))
     }
 
     @Test("follows what supplies the device")

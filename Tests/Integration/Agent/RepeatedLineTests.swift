@@ -15,15 +15,15 @@ struct RepeatedLineTests {
     @Test("of notifications that a full inbox drops is one line and their number", .bug(id: "A13"))
     func dropped() throws {
         let lines = Lines()
-        let rig = try DeskRig(log: lines.log)
-        let app = rig.attached()
-        rig.desk.left(app.stream)
-        for number in 1...UInt64(Limits.inboxPerTopic) { rig.arrive(number) }
-        rig.desk.endTurn()
+        let fixture = try RouterFixture(log: lines.log)
+        let app = fixture.attached()
+        fixture.router.left(app.stream)
+        for number in 1...UInt64(Limits.inboxPerTopic) { fixture.arrive(number) }
+        fixture.router.endTurn()
         #expect(lines.all.withLock { $0 }.isEmpty)
         for number in 1...500 {
-            rig.arrive(UInt64(Limits.inboxPerTopic + number))
-            rig.desk.endTurn()
+            fixture.arrive(UInt64(Limits.inboxPerTopic + number))
+            fixture.router.endTurn()
         }
         var filter = RepeatFilter()
         let told = lines.all.withLock { $0 }.flatMap { filter.take($0, now: 0) } + filter.takeAll()
@@ -37,9 +37,9 @@ struct RepeatedLineTests {
     @Test("of refused apps is one line for all that one user tries", .bug(id: "A13"))
     func refused() throws {
         let lines = Lines()
-        let rig = try DeskRig(declarations: [RecordedApp.topic: 1000], log: lines.log)
+        let fixture = try RouterFixture(declarations: [RecordedApp.topic: 1000], log: lines.log)
         let app = RecordedApp(user: 1001)
-        for _ in 1...100 { rig.desk.register(RecordedApp.topic, for: app.stream) }
+        for _ in 1...100 { fixture.router.register(RecordedApp.topic, for: app.stream) }
         var filter = RepeatFilter()
         let told = lines.all.withLock { $0 }.flatMap { filter.take($0, now: 0) }
         #expect(told.count == 1 && told.first?.source == "1001")

@@ -13,55 +13,56 @@ struct ServiceExtensionTests {
     private static let topic = RecordedApp.topic
     private static let payload = #"{"aps":{"alert":{"title":"closed","body":"b"},"mutable-content":1}}"#
 
-    private func house(_ program: String, _ arguments: [String]) throws -> AgentHouse {
+    private func agent(_ program: String, _ arguments: [String]) throws -> AgentFixture {
         var manifest = AppManifest(topic: Self.topic, user: getuid(), program: "/bin/true")
         manifest.serviceExtension = AppManifest.ServiceExtension(program: program, arguments: arguments)
-        return try AgentHouse(scratch, manifests: [manifest])
+        return try AgentFixture(scratch, manifests: [manifest])
     }
 
-    private func script(_ text: String) throws -> AgentHouse { try house("/bin/sh", ["-c", text]) }
+    private func script(_ text: String) throws -> AgentFixture { try agent("/bin/sh", ["-c", text]) }
 
     /// Delivers a push for an app that may alert, and returns the payload that the app gets.
-    private func push(_ house: AgentHouse, _ identity: UInt64, _ payload: String = payload) async -> [UInt8] {
-        await house.on { rooms in
+    private func push(_ agent: AgentFixture, _ identity: UInt64, _ payload: String = payload) async -> [UInt8]
+    {
+        await agent.on { parts in
             let app = RecordedApp()
-            rooms.desk.register(Self.topic, for: app.stream)
-            rooms.desk.center.attach(Self.topic, for: app.stream)
-            _ = try? rooms.desk.center.decide(.authorized, about: Self.topic)
-            rooms.desk.delivered(.sample(identity, identity: identity, topic: Self.topic, payload: payload))
-            rooms.desk.endTurn()
+            parts.router.register(Self.topic, for: app.stream)
+            parts.router.center.attach(Self.topic, for: app.stream)
+            _ = try? parts.router.center.decide(.authorized, about: Self.topic)
+            parts.router.delivered(.sample(identity, identity: identity, topic: Self.topic, payload: payload))
+            parts.router.endTurn()
             return app.delivered.last?.payload ?? []
         }
     }
 
-    private func titles(_ house: AgentHouse) async -> [String] {
-        while await house.on({ $0.presenter.alerts.isEmpty }) { await Task.yield() }
-        return await house.on { $0.presenter.alerts.map(\.content.title) }
+    private func titles(_ agent: AgentFixture) async -> [String] {
+        while await agent.on({ $0.presenter.alerts.isEmpty }) { await Task.yield() }
+        return await agent.on { $0.presenter.alerts.map(\.content.title) }
     }
 
-    private func delivered(_ house: AgentHouse) async -> [String] {
-        await house.on { rooms in
-            guard let record = rooms.desk.state.apps[Self.topic] else { return [] }
-            let notices = try? rooms.desk.state.timetable.notices(of: record.number, .delivered)
+    private func delivered(_ agent: AgentFixture) async -> [String] {
+        await agent.on { parts in
+            guard let record = parts.router.state.apps[Self.topic] else { return [] }
+            let notices = try? parts.router.state.schedule.notices(of: record.number, .delivered)
             return notices?.map(\.request.content.title) ?? []
         }
     }
 
     @Test("changes what is shown and listed, and not what the app is handed", .bug(id: "K6"))
     func change() async throws {
-        let house = try house("/bin/sed", ["s/closed/open/"])
-        #expect(await push(house, 1) == Array(Self.payload.utf8))
-        #expect(await titles(house) == ["open"])
-        #expect(await delivered(house) == ["open"])
-        await house.kill()
+        let agent = try agent("/bin/sed", ["s/closed/open/"])
+        #expect(await push(agent, 1) == Array(Self.payload.utf8))
+        #expect(await titles(agent) == ["open"])
+        #expect(await delivered(agent) == ["open"])
+        await agent.kill()
     }
 
     @Test("is not started for a push that does not ask for it", .bug(id: "K6"))
     func immutable() async throws {
-        let house = try house("/bin/sed", ["s/closed/open/"])
-        _ = await push(house, 1, #"{"aps":{"alert":{"title":"closed"}}}"#)
-        #expect(await titles(house) == ["closed"])
-        await house.kill()
+        let agent = try agent("/bin/sed", ["s/closed/open/"])
+        _ = await push(agent, 1, #"{"aps":{"alert":{"title":"closed"}}}"#)
+        #expect(await titles(agent) == ["closed"])
+        await agent.kill()
     }
 
     static let failures = [
@@ -71,51 +72,51 @@ struct ServiceExtensionTests {
 
     @Test("that fails leaves the alert as it came", .bug(id: "K6"), arguments: failures)
     func failure(_ text: String) async throws {
-        let house = try script(text)
-        _ = await push(house, 1)
-        #expect(await titles(house) == ["closed"])
-        #expect(await delivered(house) == ["closed"])
-        await house.kill()
+        let agent = try script(text)
+        _ = await push(agent, 1)
+        #expect(await titles(agent) == ["closed"])
+        #expect(await delivered(agent) == ["closed"])
+        await agent.kill()
     }
 
     @Test("that is not there leaves the alert as it came", .bug(id: "K6"))
     func noProgram() async throws {
-        let house = try house("/nonexistent/program", [])
-        _ = await push(house, 1)
-        #expect(await titles(house) == ["closed"])
-        await house.kill()
+        let agent = try agent("/nonexistent/program", [])
+        _ = await push(agent, 1)
+        #expect(await titles(agent) == ["closed"])
+        await agent.kill()
     }
 
     @Test("is told that its time is nearly up, and its last word counts", .bug(id: "K6"))
     func expiry() async throws {
         let marker = scratch.path + "/runs"
-        let house = try script(
+        let agent = try script(
             """
             trap 'sed s/closed/late/; exit 0' TERM
             touch \(marker); while :; do sleep 0.01; done
             """)
-        _ = await push(house, 1)
+        _ = await push(agent, 1)
         while !FileManager.default.fileExists(atPath: marker) { await Task.yield() }
-        await house.on { $0.clock.fireTimers() }
-        #expect(await titles(house) == ["late"])
-        await house.kill()
+        await agent.on { $0.clock.fireTimers() }
+        #expect(await titles(agent) == ["late"])
+        await agent.kill()
     }
 
     @Test("that does not end in time is ended with all that it has started", .bug(id: "K6"))
     func timeout() async throws {
         let marker = scratch.path + "/child"
-        let house = try script(
+        let agent = try script(
             "trap '' TERM; sleep 1000 & echo $! > \(marker).new; mv \(marker).new \(marker); wait; wait")
-        _ = await push(house, 1)
+        _ = await push(agent, 1)
         while !FileManager.default.fileExists(atPath: marker) { await Task.yield() }
-        await house.on { $0.clock.fireTimers() }
-        #expect(await house.on { $0.presenter.alerts.isEmpty })
-        await house.on { $0.clock.fireTimers() }
-        #expect(await titles(house) == ["closed"])
+        await agent.on { $0.clock.fireTimers() }
+        #expect(await agent.on { $0.presenter.alerts.isEmpty })
+        await agent.on { $0.clock.fireTimers() }
+        #expect(await titles(agent) == ["closed"])
         let text = try String(contentsOfFile: marker, encoding: .utf8)
         let child = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
         while isRunning(child) { await Task.yield() }
-        await house.kill()
+        await agent.kill()
     }
 
     /// Returns false for a process that has ended, even if its parent has not waited for it.
@@ -130,26 +131,26 @@ struct ServiceExtensionTests {
     func kill() async throws {
         let marker = scratch.path + "/first"
         let text = "test -e \(marker) && exec sed s/closed/open/; echo $$ > \(marker); exec sleep 1000"
-        var house = try script(text)
-        _ = await push(house, 1)
+        var agent = try script(text)
+        _ = await push(agent, 1)
         while (try? String(contentsOfFile: marker, encoding: .utf8))?.contains("\n") != true {
             await Task.yield()
         }
-        await house.kill()
+        await agent.kill()
         let first = try String(contentsOfFile: marker, encoding: .utf8)
         if let number = Int32(first.trimmingCharacters(in: .whitespacesAndNewlines)) {
             _ = Foundation.kill(number, SIGKILL)
             // Nobody else waits for this child, and exit tests do not end while such a child exists.
             _ = waitpid(number, nil, 0)
         }
-        house = try script(text)
-        #expect(await titles(house) == ["open"])
-        #expect(await delivered(house) == ["open"])
-        await house.kill()
+        agent = try script(text)
+        #expect(await titles(agent) == ["open"])
+        #expect(await delivered(agent) == ["open"])
+        await agent.kill()
         // A notification on the screen is not changed a second time.
-        house = try script("sed s/open/twice/")
-        #expect(await titles(house) == ["open"])
-        await house.kill()
+        agent = try script("sed s/open/twice/")
+        #expect(await titles(agent) == ["open"])
+        await agent.kill()
     }
 }
 

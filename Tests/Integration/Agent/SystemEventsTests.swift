@@ -4,7 +4,7 @@ import Testing
 
 @testable import PostriderAgent
 
-@Suite("What happens to the device, at the desk")
+@Suite("What happens to the device, at the router")
 struct SystemEventsTests {
     /// A sleep lock that records the calls.
     private final class RecordedLock: SleepLock {
@@ -13,13 +13,13 @@ struct SystemEventsTests {
         func release() { done.append("release") }
     }
 
-    private let rig: DeskRig
+    private let fixture: RouterFixture
     private let lock = RecordedLock()
-    private var system: SystemEvents { rig.desk.system }
+    private var system: SystemEvents { fixture.router.system }
 
     init() throws {
-        rig = try DeskRig()
-        rig.desk.system.sleepLock = lock
+        fixture = try RouterFixture()
+        fixture.router.system.sleepLock = lock
     }
 
     private func events(_ app: RecordedApp) -> [SystemEvent] {
@@ -28,18 +28,18 @@ struct SystemEventsTests {
 
     private func app(_ topic: String, of user: UInt32 = 1000) -> RecordedApp {
         let app = RecordedApp(user: user)
-        rig.desk.register(topic, for: app.stream)
+        fixture.router.register(topic, for: app.stream)
         return app
     }
 
     @Test("is told to every app that is attached, once on each stream, and to none that comes later")
     func everybody() {
         let apps = [app("com.example.one"), app("com.example.two", of: 7)]
-        rig.desk.register("com.example.three", for: apps[0].stream)
+        fixture.router.register("com.example.three", for: apps[0].stream)
         let event = SystemEvent.link(LinkChange(phase: .didConnect, relay: "r:1"))
         system.tell(event)
         for app in apps { #expect(events(app) == [event]) }
-        rig.desk.left(apps[0].stream)
+        fixture.router.left(apps[0].stream)
         system.tell(event)
         #expect(events(apps[0]).count == 1 && events(apps[1]).count == 2)
         #expect(events(app("com.example.four")).isEmpty)
@@ -49,7 +49,7 @@ struct SystemEventsTests {
     func deafness() {
         var told: [AgentMessage] = []
         let stream = AppStream(user: 1, countUnsent: { Limits.unsentBytesPerStream }) { told.append($0) }
-        rig.desk.register("com.example.one", for: stream)
+        fixture.router.register("com.example.one", for: stream)
         told = []
         system.tell(.power(PowerChange(phase: .didWake, sleep: 1)))
         #expect(told.isEmpty)
@@ -78,15 +78,15 @@ struct SystemEventsTests {
     func patience() {
         let (first, second) = (app("com.example.one"), app("com.example.two"))
         system.willSleep()
-        rig.desk.left(first.stream)
+        fixture.router.left(first.stream)
         #expect(lock.done.isEmpty)
-        rig.clock.fireTimers()
+        fixture.clock.fireTimers()
         #expect(lock.done == ["release"])
         system.didWake()
-        rig.desk.left(second.stream)
+        fixture.router.left(second.stream)
         system.willSleep()
         #expect(lock.done == ["release", "take", "release"])
-        rig.clock.fireTimers()
+        fixture.clock.fireTimers()
         #expect(lock.done.count == 3)
     }
 
@@ -117,12 +117,12 @@ struct SystemEventsTests {
         _ = system.move(KeyboardOrder(frame: frame, durationMilliseconds: 250), by: nil)
         var told: [AgentMessage] = []
         let stream = AppStream(user: 1000) { told.append($0) }
-        rig.desk.register("com.example.one", for: stream)
-        rig.desk.center.attach("com.example.two", for: stream)
+        fixture.router.register("com.example.one", for: stream)
+        fixture.router.center.attach("com.example.two", for: stream)
         let state = DeviceState(link: link, keyboard: frame, timeZone: "Europe/Berlin")
         #expect(told.first == .deviceState(state))
         #expect(told.count { if case .deviceState = $0 { true } else { false } } == 1)
-        rig.clock.fireTimers()
+        fixture.clock.fireTimers()
         #expect(!told.contains { if case .system = $0 { true } else { false } })
         // An app that registers learns its authorization too, if it has a notification center.
         let again = app("com.example.two")
@@ -144,7 +144,7 @@ struct SystemEventsTests {
         let frame = KeyboardFrame(x: 0, y: 5, width: 9, height: 4)
         #expect(system.move(KeyboardOrder(frame: frame, durationMilliseconds: 100), by: first))
         #expect(phases(app) == [.willChangeFrame, .willShow])
-        rig.clock.fireTimers()
+        fixture.clock.fireTimers()
         #expect(phases(app).suffix(2) == [.didChangeFrame, .didShow])
         // Another input method has a keyboard of the same frame: from now on the keyboard belongs to that one.
         #expect(!system.move(KeyboardOrder(frame: frame), by: second))

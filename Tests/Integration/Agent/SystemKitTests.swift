@@ -12,11 +12,11 @@ struct SystemKitTests {
     private let dispatcher = NotificationDispatcher()
     private static let prefix = "postrider.system."
 
-    private func attached(to house: AgentHouse) async throws -> Application {
+    private func attached(to agent: AgentFixture) async throws -> Application {
         let application = Application(
             topic: RecordedApp.topic, socketPath: scratch.socket, dispatcher: dispatcher)
         try application.start()
-        while await house.on({ $0.desk.attachments.isEmpty }) { await Task.yield() }
+        while await agent.on({ $0.router.attachments.isEmpty }) { await Task.yield() }
         return application
     }
 
@@ -29,12 +29,12 @@ struct SystemKitTests {
 
     @Test("comes through the dispatcher, in order, each under its name")
     func names() async throws {
-        let house = try AgentHouse(scratch)
-        let application = try await attached(to: house)
+        let agent = try AgentFixture(scratch)
+        let application = try await attached(to: agent)
         let journal = Journal<String>()
         let observation = observe(journal)
-        await house.on { rooms in
-            let system = rooms.desk.system
+        await agent.on { parts in
+            let system = parts.router.system
             for phase in LinkChange.Phase.allCases {
                 system.tell(.link(LinkChange(phase: phase, relay: "r:1")))
             }
@@ -42,7 +42,7 @@ struct SystemKitTests {
             system.clockChanged(byMilliseconds: 1500, zone: "Asia/Tokyo")
             let frame = KeyboardFrame(x: 0, y: 5, width: 9, height: 4)
             _ = system.move(KeyboardOrder(frame: frame, durationMilliseconds: 1), by: nil)
-            rooms.clock.fireTimers()
+            parts.clock.fireTimers()
         }
         #expect(
             await journal.first(10) == [
@@ -51,22 +51,22 @@ struct SystemKitTests {
                 "keyboardWillShow", "keyboardDidChangeFrame", "keyboardDidShow",
             ])
         await application.end()
-        await house.kill()
+        await agent.kill()
         withExtendedLifetime(observation) {}
     }
 
     @Test("does not disturb a part of the app that is not on screen, and is not told it later")
     func scopes() async throws {
-        let house = try AgentHouse(scratch)
-        let application = try await attached(to: house)
+        let agent = try AgentFixture(scratch)
+        let application = try await attached(to: agent)
         let (all, onScreen) = (Journal<String>(), Journal<String>())
         let screen = NotificationScope()
         let observations = [observe(onScreen, in: screen), observe(all)]
         for (round, isOn) in zip(0..., [true, false, true]) {
             if isOn { screen.switchOn() } else { screen.switchOff() }
-            await house.on { rooms in
+            await agent.on { parts in
                 let frame = KeyboardFrame(x: 0, y: Int32(round), width: 9, height: 4)
-                _ = rooms.desk.system.move(KeyboardOrder(frame: round == 1 ? nil : frame), by: nil)
+                _ = parts.router.system.move(KeyboardOrder(frame: round == 1 ? nil : frame), by: nil)
             }
             _ = await all.first(4 * (round + 1))
         }
@@ -76,16 +76,16 @@ struct SystemKitTests {
         #expect(onScreen.events == shown + shown)
         #expect(all.events.count == 12)
         await application.end()
-        await house.kill()
+        await agent.kill()
         withExtendedLifetime(observations) {}
     }
 
     @Test("comes before the device sleeps, which waits until its observers have returned")
     func sleep() async throws {
-        let house = try AgentHouse(scratch)
-        let application = try await attached(to: house)
+        let agent = try AgentFixture(scratch)
+        let application = try await attached(to: agent)
         let (journal, gate) = (Journal<String>(), DispatchSemaphore(value: 0))
-        await house.on { rooms in rooms.desk.system.whenAsleep = { journal.note("asleep") } }
+        await agent.on { parts in parts.router.system.whenAsleep = { journal.note("asleep") } }
         let observations = [
             dispatcher.addObserver(of: DeviceWillSleep.self) { _ in
                 gate.wait()
@@ -93,13 +93,13 @@ struct SystemKitTests {
             },
             dispatcher.addObserver(of: DeviceDidWake.self) { _ in journal.note("awake") },
         ]
-        await house.on { $0.desk.system.willSleep() }
+        await agent.on { $0.router.system.willSleep() }
         gate.signal()
         #expect(await journal.first(2) == ["observed", "asleep"])
-        await house.on { $0.desk.system.didWake() }
+        await agent.on { $0.router.system.didWake() }
         #expect(await journal.first(3).last == "awake")
         await application.end()
-        await house.kill()
+        await agent.kill()
         withExtendedLifetime(observations) {}
     }
 }

@@ -20,20 +20,20 @@ struct UserNotificationsParityTests {
 
     @Test("compiles, runs at an agent, and means what the page says of it", .bug(id: "K5"))
     func sample() async throws {
-        let house = try AgentHouse(scratch)
+        let agent = try AgentFixture(scratch)
         let application = Application(
             topic: topic, socketPath: scratch.socket, dispatcher: NotificationDispatcher())
         application.makeCurrent()
         try application.start()
         let sample = PlainSample()
-        try await authorization(sample, house)
-        try await requests(sample, house)
+        try await authorization(sample, agent)
+        try await requests(sample, agent)
         try await content(sample)
-        try await delegates(sample, house)
+        try await delegates(sample, agent)
         try await awaiting(sample)
         try service()
         await application.end()
-        await house.kill()
+        await agent.kill()
         page.expectAllShown()
     }
 
@@ -49,7 +49,7 @@ struct UserNotificationsParityTests {
         }
     }
 
-    private func authorization(_ sample: PlainSample, _ house: AgentHouse) async throws {
+    private func authorization(_ sample: PlainSample, _ agent: AgentFixture) async throws {
         let before = await sample.center.notificationSettings()
         let (granted, settings): (Bool, NotificationSettings) = await said { done in
             sample.ask { done(($0, $1)) }
@@ -89,7 +89,7 @@ struct UserNotificationsParityTests {
             await sample.center.notificationSettings().providesAppNotificationSettings)
     }
 
-    private func requests(_ sample: PlainSample, _ house: AgentHouse) async throws {
+    private func requests(_ sample: PlainSample, _ agent: AgentFixture) async throws {
         sample.declareCategories()
         let categories = await said { sample.center.getNotificationCategories(completionHandler: $0) }
         let category = try #require(categories.first)
@@ -124,7 +124,7 @@ struct UserNotificationsParityTests {
         page.check(
             "a trigger whose moment has passed",
             refusal is UserNotificationError && !left.contains { $0.identifier == "past" })
-        await house.pass(seconds: 601)
+        await agent.pass(seconds: 601)
         let delivered = await said { sample.center.getDeliveredNotifications(completionHandler: $0) }
         page.check(
             "`getPendingNotificationRequests`, `getDeliveredNotifications`, `getNotificationCategories`",
@@ -154,14 +154,15 @@ struct UserNotificationsParityTests {
     }
 
     /// Shows an alert of the app, and responds as its user.
-    private func respond(_ house: AgentHouse, _ identifier: String, _ action: String?, _ text: String?) async
+    private func respond(_ agent: AgentFixture, _ identifier: String, _ action: String?, _ text: String?)
+        async
     {
-        await house.on { [topic] rooms in
-            _ = rooms.presenter.respond(to: identifier, of: topic, action: action, text: text)
+        await agent.on { [topic] parts in
+            _ = parts.presenter.respond(to: identifier, of: topic, action: action, text: text)
         }
     }
 
-    private func delegates(_ sample: PlainSample, _ house: AgentHouse) async throws {
+    private func delegates(_ sample: PlainSample, _ agent: AgentFixture) async throws {
         let (center, delegate) = (sample.center, PlainDelegate())
         center.delegate = delegate
         page.check("`delegate`", center.delegate === delegate)
@@ -173,17 +174,17 @@ struct UserNotificationsParityTests {
         }
         let asked = await delegate.journal.first(2)
         _ = try await center.authorizationStatus()
-        let alerts = await house.on { $0.presenter.alerts.map(\.key.identifier) }
+        let alerts = await agent.on { $0.presenter.alerts.map(\.key.identifier) }
         page.check(
             "`userNotificationCenter(_:willPresent:withCompletionHandler:)`",
             asked == ["present a T false", "present quiet T false"] && alerts == ["a"])
-        await respond(house, "a", "reply", "yes")
+        await respond(agent, "a", "reply", "yes")
         page.check(
             "`UNTextInputNotificationResponse`", await delegate.journal.first(3).last == "reply a yes")
         try await center.add(NotificationRequest(identifier: "b", content: sample.content("T"), trigger: nil))
         _ = await delegate.journal.first(4)
         _ = try await center.authorizationStatus()
-        await respond(house, "b", nil, nil)
+        await respond(agent, "b", nil, nil)
         page.check(
             "`userNotificationCenter(_:didReceive:withCompletionHandler:)`",
             await delegate.journal.first(5).last == "open b")
@@ -192,9 +193,9 @@ struct UserNotificationsParityTests {
             NotificationDismissActionIdentifier == ResponseDidArrive.dismissActionIdentifier)
         let subject = Responded.Subject.remote(payload: Array(#"{"aps":{"alert":{"title":"P"}}}"#.utf8))
         let now = Moment(milliseconds: 1_800_000_000_000)
-        await house.on { [topic] rooms in
+        await agent.on { [topic] parts in
             for action in [Responded.dismissAction, Responded.settingsAction] {
-                try? rooms.desk.center.respond(
+                try? parts.router.center.respond(
                     to: subject, of: topic, action: action, text: nil, identifier: "push", at: now)
             }
         }

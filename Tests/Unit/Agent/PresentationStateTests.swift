@@ -184,32 +184,32 @@ struct PresentationStateTests {
     @Test("does what is to be done", arguments: cases.indices)
     func table(_ index: Int) {
         let (name, before, event, expected) = Self.cases[index]
-        var desk = PresentationState(isHeadless: false)
-        for event in before { _ = desk.handle(event) }
-        #expect(desk.handle(event) == expected, "\(name)")
+        var router = PresentationState(isHeadless: false)
+        for event in before { _ = router.handle(event) }
+        #expect(router.handle(event) == expected, "\(name)")
     }
 
     @Test("without a screen ever only notes, and knows what it has noted")
     func headless() {
-        var desk = PresentationState(isHeadless: true)
+        var router = PresentationState(isHeadless: true)
         #expect(
-            desk.handle(.arrived(Self.a, appDecides: false)) == [.note(Self.a), .keep(Self.a, at: nil)])
-        #expect(desk.alerts == [Self.a])
+            router.handle(.arrived(Self.a, appDecides: false)) == [.note(Self.a), .keep(Self.a, at: nil)])
+        #expect(router.alerts == [Self.a])
         #expect(
-            desk.handle(.responded(Self.a.key, action: "go", text: nil)) == [
+            router.handle(.responded(Self.a.key, action: "go", text: nil)) == [
                 .respond(Self.a, action: "go", text: nil), .forget(Self.a, isDismissed: true),
             ])
-        #expect(desk.handle(.restored(.init(alert: Self.a, place: nil, isShown: true))) == [])
+        #expect(router.handle(.restored(.init(alert: Self.a, place: nil, isShown: true))) == [])
     }
 
     @Test("keeps so many of an app, and lets the oldest go")
     func bound() {
-        var desk = PresentationState(isHeadless: true)
+        var router = PresentationState(isHeadless: true)
         for number in 0..<Limits.alertsPerTopic {
-            _ = desk.handle(.arrived(Self.alert("\(number)"), appDecides: false))
+            _ = router.handle(.arrived(Self.alert("\(number)"), appDecides: false))
         }
-        let actions = desk.handle(.arrived(Self.alert("more"), appDecides: false))
+        let actions = router.handle(.arrived(Self.alert("more"), appDecides: false))
         #expect(actions.first == .forget(Self.alert("0"), isDismissed: false))
-        #expect(desk.alerts.count == Limits.alertsPerTopic)
+        #expect(router.alerts.count == Limits.alertsPerTopic)
     }
 }

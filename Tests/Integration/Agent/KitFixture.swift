@@ -6,13 +6,13 @@ import PostriderNotifications
 
 @testable import PostriderAgent
 
-/// A real agent's desk, and applications of the kit that are registered there.
-final class KitStage: Sendable {
-    let house: AgentHouse
+/// A real agent's router, and applications of the kit that are registered there.
+final class KitFixture: Sendable {
+    let agent: AgentFixture
     let queue = DispatchQueue(label: "kit-stage")
     private let scratch = Scratch()
 
-    init() throws { house = try AgentHouse(scratch) }
+    init() throws { agent = try AgentFixture(scratch) }
 
     func application(_ dispatcher: NotificationDispatcher) -> Application {
         Application(topic: RecordedApp.topic, socketPath: scratch.socket, dispatcher: dispatcher)
@@ -22,9 +22,9 @@ final class KitStage: Sendable {
     func register(_ dispatcher: NotificationDispatcher) async throws -> Application {
         let application = application(dispatcher)
         async let token = application.registerForRemoteNotifications()
-        while await house.on({ $0.line.asked.isEmpty }) { await Task.yield() }
-        await house.on {
-            $0.desk.registered(Registered(topic: RecordedApp.topic, deviceToken: .sample(1)))
+        while await agent.on({ $0.link.asked.isEmpty }) { await Task.yield() }
+        await agent.on {
+            $0.router.registered(Registered(topic: RecordedApp.topic, deviceToken: .sample(1)))
         }
         _ = try await token
         return application
@@ -33,7 +33,7 @@ final class KitStage: Sendable {
     /// Delivers pushes whose texts are their numbers.
     func push(_ numbers: ClosedRange<UInt64>) async {
         for number in numbers {
-            await house.deliver(
+            await agent.deliver(
                 .sample(
                     number, identity: number, topic: RecordedApp.topic, payload: #"{"text":"\#(number)"}"#))
         }
@@ -46,10 +46,10 @@ final class KitStage: Sendable {
 
     /// The numbers of the pushes that the agent still holds.
     func waiting() async -> [UInt64] {
-        await house.on { rooms in
-            guard let record = rooms.desk.state.apps[RecordedApp.topic] else { return [] }
+        await agent.on { parts in
+            guard let record = parts.router.state.apps[RecordedApp.topic] else { return [] }
             var numbers: [UInt64] = []
-            try? rooms.desk.state.inbox.forEachPending(of: record.number, after: 0) { _, parcel in
+            try? parts.router.state.inbox.forEachPending(of: record.number, after: 0) { _, parcel in
                 numbers.append(parcel.identity.low)
                 return true
             }
@@ -58,13 +58,13 @@ final class KitStage: Sendable {
     }
 
     /// The number of failures that the agent has counted.
-    func failures() async -> Int { await house.on { $0.attempts.reduce(0, +) } }
+    func failures() async -> Int { await agent.on { $0.attempts.reduce(0, +) } }
 
     /// Lets the pause after a failure pass, so that the notifications are delivered again.
     func letRetry() async {
-        await house.on { rooms in
-            rooms.clock.pass(milliseconds: 10_000)
-            rooms.desk.sickbay.letGo()
+        await agent.on { parts in
+            parts.clock.pass(milliseconds: 10_000)
+            parts.router.redelivery.releaseDue()
         }
     }
 }

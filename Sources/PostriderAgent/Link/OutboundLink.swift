@@ -1,7 +1,7 @@
 import PostriderCourier
 
 /// What the app router asks of the link to the relay.
-protocol RelayLine: AnyObject {
+protocol OutboundLink: AnyObject {
     /// Sends something to the relay, now or after the next welcome, and returns whether it was sent now: see
     /// ``DeviceClient/send(_:)``. Acknowledgements belong to the current link.
     @discardableResult

@@ -12,7 +12,7 @@ import Testing
 @testable import PostriderTransport
 
 /// A real relay with its store in memory, and the keys for a provider and a device.
-final class RelayHouse {
+final class RelayInProcess {
     static let topic = "com.example.one"
     static let enrolmentKey = "enrol-test"
 

@@ -4,12 +4,12 @@ import Testing
 
 @testable import PostriderAgent
 
-@Suite("The desk, for channels")
-struct AppDeskChannelTests {
-    private let rig: DeskRig
+@Suite("The router, for channels")
+struct AppRouterChannelTests {
+    private let fixture: RouterFixture
     private let wish = Subscribe(topic: RecordedApp.topic, channel: ChannelIdentity(high: 1, low: 2))
 
-    init() throws { rig = try DeskRig() }
+    init() throws { fixture = try RouterFixture() }
 
     private func broadcast(_ number: UInt64) -> Deliver {
         Deliver(
@@ -27,96 +27,96 @@ struct AppDeskChannelTests {
 
     @Test("remembers a channel across kills, and asks for it on every link with the last that is safe")
     func memory() throws {
-        var app = rig.attached()
-        rig.desk.subscribe(wish, for: app.stream)
-        #expect(rig.line.subscriptions == [last(nil)])
-        rig.desk.subscribed(to: wish.channel)
+        var app = fixture.attached()
+        fixture.router.subscribe(wish, for: app.stream)
+        #expect(fixture.link.subscriptions == [last(nil)])
+        fixture.router.subscribed(to: wish.channel)
         #expect(app.told.last == .subscribed(wish.channel))
-        for number in [4, 9] as [UInt64] { rig.desk.broadcast(broadcast(number)) }
+        for number in [4, 9] as [UInt64] { fixture.router.broadcast(broadcast(number)) }
         #expect(app.delivered.isEmpty, "nothing is handed over before it is safe")
-        rig.desk.endTurn()
+        fixture.router.endTurn()
         #expect(app.identities == [4, 9] && app.delivered.allSatisfy { $0.channel == wish.channel })
-        #expect(rig.line.acknowledged.isEmpty, "a broadcast is not acknowledged")
-        try rig.kill()
-        rig.line.subscriptions = []
-        rig.desk.subscribeAnew()
-        #expect(rig.line.subscriptions == [last(9)])
-        app = rig.attached()
+        #expect(fixture.link.acknowledged.isEmpty, "a broadcast is not acknowledged")
+        try fixture.kill()
+        fixture.link.subscriptions = []
+        fixture.router.subscribeAnew()
+        #expect(fixture.link.subscriptions == [last(9)])
+        app = fixture.attached()
         #expect(app.identities == [4, 9], "what was not handled comes again")
-        rig.desk.broadcast(broadcast(9))
-        rig.desk.endTurn()
+        fixture.router.broadcast(broadcast(9))
+        fixture.router.endTurn()
         #expect(app.identities == [4, 9], "a copy is known as one")
     }
 
     @Test("asks for no channel whose app has given it up, or its topic")
     func ends() throws {
-        let app = rig.attached()
-        rig.desk.subscribe(wish, for: app.stream)
-        rig.desk.unsubscribe(wish, for: app.stream)
-        #expect(rig.line.unsubscribed == [wish.channel])
+        let app = fixture.attached()
+        fixture.router.subscribe(wish, for: app.stream)
+        fixture.router.unsubscribe(wish, for: app.stream)
+        #expect(fixture.link.unsubscribed == [wish.channel])
         #expect(
             app.told.last
                 == .unsubscribed(Unsubscribed(channel: wish.channel, reason: "", topic: wish.topic)))
-        rig.line.subscriptions = []
-        rig.desk.subscribeAnew()
-        #expect(rig.line.subscriptions.isEmpty)
-        rig.desk.subscribe(wish, for: app.stream)
-        rig.desk.unregister(wish.topic, for: app.stream)
-        rig.line.subscriptions = []
-        rig.desk.subscribeAnew()
-        #expect(rig.line.subscriptions.isEmpty)
+        fixture.link.subscriptions = []
+        fixture.router.subscribeAnew()
+        #expect(fixture.link.subscriptions.isEmpty)
+        fixture.router.subscribe(wish, for: app.stream)
+        fixture.router.unregister(wish.topic, for: app.stream)
+        fixture.link.subscriptions = []
+        fixture.router.subscribeAnew()
+        #expect(fixture.link.subscriptions.isEmpty)
     }
 
     @Test("tells the app what the relay has ended, and forgets it")
     func refusal() {
-        let app = rig.attached()
-        rig.desk.subscribe(wish, for: app.stream)
+        let app = fixture.attached()
+        fixture.router.subscribe(wish, for: app.stream)
         let end = Unsubscribed(channel: wish.channel, reason: "The channel was deleted.")
-        rig.desk.unsubscribed(end)
+        fixture.router.unsubscribed(end)
         #expect(app.told.last == .unsubscribed(end))
-        rig.line.subscriptions = []
-        rig.desk.subscribeAnew()
-        #expect(rig.line.subscriptions.isEmpty)
+        fixture.link.subscriptions = []
+        fixture.router.subscribeAnew()
+        #expect(fixture.link.subscriptions.isEmpty)
     }
 
     @Test("keeps apart two apps that want the same channel")
     func sharedChannel() {
-        let (one, two) = (rig.attached(), RecordedApp(user: 1000))
-        rig.desk.register("com.example.two", for: two.stream)
-        rig.desk.endTurn()
+        let (one, two) = (fixture.attached(), RecordedApp(user: 1000))
+        fixture.router.register("com.example.two", for: two.stream)
+        fixture.router.endTurn()
         let foreign = Subscribe(topic: "com.example.two", channel: wish.channel)
-        for (app, wish) in [(one, wish), (two, foreign)] { rig.desk.subscribe(wish, for: app.stream) }
-        rig.desk.unsubscribed(
+        for (app, wish) in [(one, wish), (two, foreign)] { fixture.router.subscribe(wish, for: app.stream) }
+        fixture.router.unsubscribed(
             Unsubscribed(
                 channel: wish.channel, reason: "The app has no such channel.", topic: foreign.topic))
         #expect(two.told.last != nil && one.told.last != two.told.last)
-        rig.line.subscriptions = []
-        rig.desk.subscribeAnew()
-        #expect(rig.line.subscriptions == [last(nil)], "the channel is the first one's still")
-        rig.desk.subscribe(foreign, for: two.stream)
-        rig.desk.unsubscribe(foreign, for: two.stream)
-        #expect(rig.line.unsubscribed.isEmpty, "the device has one subscription for both")
-        rig.desk.unsubscribe(wish, for: one.stream)
-        #expect(rig.line.unsubscribed == [wish.channel])
+        fixture.link.subscriptions = []
+        fixture.router.subscribeAnew()
+        #expect(fixture.link.subscriptions == [last(nil)], "the channel is the first one's still")
+        fixture.router.subscribe(foreign, for: two.stream)
+        fixture.router.unsubscribe(foreign, for: two.stream)
+        #expect(fixture.link.unsubscribed.isEmpty, "the device has one subscription for both")
+        fixture.router.unsubscribe(wish, for: one.stream)
+        #expect(fixture.link.unsubscribed == [wish.channel])
     }
 
     @Test("lets nobody subscribe for an app that is another user's, or not registered")
     func strangers() {
         let stranger = RecordedApp(user: 1001)
-        rig.desk.subscribe(wish, for: stranger.stream)
-        #expect(stranger.told.count == 1 && rig.line.subscriptions.isEmpty)
-        _ = rig.attached()
-        rig.desk.subscribe(wish, for: stranger.stream)
-        #expect(stranger.told.count == 2 && rig.line.subscriptions.isEmpty)
+        fixture.router.subscribe(wish, for: stranger.stream)
+        #expect(stranger.told.count == 1 && fixture.link.subscriptions.isEmpty)
+        _ = fixture.attached()
+        fixture.router.subscribe(wish, for: stranger.stream)
+        #expect(stranger.told.count == 2 && fixture.link.subscriptions.isEmpty)
     }
 
-    /// Subscribes to new channels until the desk refuses one. Returns the number of subscriptions and the reason of
+    /// Subscribes to new channels until the router refuses one. Returns the number of subscriptions and the reason of
     /// the refusal.
     private func fill(_ topic: String, for app: RecordedApp) -> (count: Int, reason: String) {
         let before = app.told.count
         for number in 0...UInt64(Limits.subscriptionsPerDevice) {
             let channel = ChannelIdentity(high: UInt64(topic.utf8.count), low: number)
-            rig.desk.subscribe(Subscribe(topic: topic, channel: channel), for: app.stream)
+            fixture.router.subscribe(Subscribe(topic: topic, channel: channel), for: app.stream)
             guard app.told.count > before, case .unsubscribed(let end) = app.told.last else { continue }
             return (Int(number), end.reason)
         }
@@ -125,7 +125,7 @@ struct AppDeskChannelTests {
 
     @Test("lets an app have as many of the device's subscriptions as it leaves to the others, and says so")
     func bound() {
-        let app = rig.attached()
+        let app = fixture.attached()
         let first = fill(wish.topic, for: app)
         #expect(first.count == Limits.subscriptionsPerDevice / 2)
         #expect(
@@ -134,16 +134,16 @@ struct AppDeskChannelTests {
                 + "unsubscribe from a channel first.")
         let known = Subscribe(
             topic: wish.topic, channel: ChannelIdentity(high: UInt64(wish.topic.utf8.count), low: 3))
-        rig.desk.subscribe(known, for: app.stream)
-        #expect(rig.line.subscriptions.last == known, "one that it has is asked for again")
+        fixture.router.subscribe(known, for: app.stream)
+        #expect(fixture.link.subscriptions.last == known, "one that it has is asked for again")
 
         var (topic, counts) = ("com.example", [Int]())
         var reason = ""
         while counts.last != 0, counts.count < 20 {
             topic += ".a"
             let other = RecordedApp(user: 1000)
-            rig.desk.register(topic, for: other.stream)
-            rig.desk.endTurn()
+            fixture.router.register(topic, for: other.stream)
+            fixture.router.endTurn()
             let filled = fill(topic, for: other)
             counts.append(filled.count)
             reason = filled.reason

@@ -4,23 +4,23 @@ import Testing
 
 @testable import PostriderAgent
 
-@Suite("Registrations at the desk")
-struct AppDeskRegistrationTests {
-    private let rig: DeskRig
+@Suite("Registrations at the router")
+struct AppRouterRegistrationTests {
+    private let fixture: RouterFixture
     private let topic = RecordedApp.topic
 
-    init() throws { rig = try DeskRig() }
+    init() throws { fixture = try RouterFixture() }
 
-    private func attached(user: UInt32 = 1000) -> RecordedApp { rig.attached(user: user) }
+    private func attached(user: UInt32 = 1000) -> RecordedApp { fixture.attached(user: user) }
 
     @Test("let the first user that asks have a topic, also after a kill, and refuse others with a sentence")
     func users() throws {
         _ = attached(user: 1000)
-        try rig.kill()
+        try fixture.kill()
         let stranger = attached(user: 1001)
-        rig.arrive(1)
-        rig.desk.unregister(topic, for: stranger.stream)
-        rig.desk.endTurn()
+        fixture.arrive(1)
+        fixture.router.unregister(topic, for: stranger.stream)
+        fixture.router.endTurn()
         guard case .refused(let refused) = stranger.told.first else {
             Issue.record("a stranger was told \(stranger.told)")
             return
@@ -32,23 +32,23 @@ struct AppDeskRegistrationTests {
 
     @Test("gives a declared topic to the user of its declaration only, whoever had it before")
     func declared() throws {
-        let rig = try DeskRig(declarations: ["com.example.kiosk": 2000])
+        let fixture = try RouterFixture(declarations: ["com.example.kiosk": 2000])
         let kiosk = try #require(Topic("com.example.kiosk"))
-        _ = try rig.ground.state.apps.add(kiosk, user: 1000)
+        _ = try fixture.files.state.apps.add(kiosk, user: 1000)
         let (former, rightful) = (RecordedApp(user: 1000), RecordedApp(user: 2000))
-        rig.desk.register(kiosk.text, for: former.stream)
-        rig.desk.register(kiosk.text, for: rightful.stream)
-        rig.arrive(1, topic: kiosk.text)
-        rig.desk.endTurn()
+        fixture.router.register(kiosk.text, for: former.stream)
+        fixture.router.register(kiosk.text, for: rightful.stream)
+        fixture.arrive(1, topic: kiosk.text)
+        fixture.router.endTurn()
         #expect(former.delivered.isEmpty && rightful.identities == [1])
     }
 
     @Test("refuses what is no topic, and more apps than a device may have")
     func bounds() {
         let app = RecordedApp()
-        rig.desk.register("not a topic", for: app.stream)
+        fixture.router.register("not a topic", for: app.stream)
         for number in 0...Limits.registrationsPerDevice {
-            rig.desk.register("com.example.\(number)", for: app.stream)
+            fixture.router.register("com.example.\(number)", for: app.stream)
         }
         let refusals = app.told.compactMap {
             if case .refused(let refused) = $0 { refused.topic } else { nil }
@@ -59,71 +59,71 @@ struct AppDeskRegistrationTests {
     @Test("drops what came in the turn in which its app gave the topic up, or was forgotten")
     func lateArrival() throws {
         let app = attached()
-        rig.arrive(1)
-        rig.desk.unregister(topic, for: app.stream)
-        rig.desk.endTurn()
+        fixture.arrive(1)
+        fixture.router.unregister(topic, for: app.stream)
+        fixture.router.endTurn()
         let second = attached()
-        #expect(rig.line.acknowledged == [1] && second.identities.isEmpty)
-        rig.arrive(2)
-        #expect(try rig.desk.forgetApp(topic))
-        rig.desk.endTurn()
+        #expect(fixture.link.acknowledged == [1] && second.identities.isEmpty)
+        fixture.arrive(2)
+        #expect(try fixture.router.forgetApp(topic))
+        fixture.router.endTurn()
         let third = attached()
-        #expect(rig.line.acknowledged == [1, 2] && third.identities.isEmpty)
+        #expect(fixture.link.acknowledged == [1, 2] && third.identities.isEmpty)
     }
 
     @Test("tells an app its token as soon as there is one, at each registration, and when it changes")
     func tokens() throws {
         let app = attached()
-        #expect(rig.line.asked == ["register \(topic)"])
-        rig.desk.registered(Registered(topic: topic, deviceToken: .sample(1)))
-        rig.desk.welcomed([Registered(topic: topic, deviceToken: .sample(1))])
-        rig.desk.welcomed([Registered(topic: topic, deviceToken: .sample(2))])
-        rig.desk.register(topic, for: app.stream)
+        #expect(fixture.link.asked == ["register \(topic)"])
+        fixture.router.registered(Registered(topic: topic, deviceToken: .sample(1)))
+        fixture.router.welcomed([Registered(topic: topic, deviceToken: .sample(1))])
+        fixture.router.welcomed([Registered(topic: topic, deviceToken: .sample(2))])
+        fixture.router.register(topic, for: app.stream)
         let tokens = app.told.compactMap {
             if case .registered(let told) = $0 { told.deviceToken } else { nil }
         }
         #expect(tokens == [.sample(1), .sample(2), .sample(2)])
-        try rig.kill()
+        try fixture.kill()
         #expect(attached().told == [.registered(Registered(topic: topic, deviceToken: .sample(2)))])
     }
 
     @Test("keeps the environment of an app, and asks for a new token when the app changes over")
     func environments() throws {
         let app = attached()
-        rig.desk.registered(Registered(topic: topic, deviceToken: .sample(1)))
-        rig.desk.register(topic, in: .development, for: app.stream)
-        #expect(rig.ground.state.apps.wanted == [topic: .development])
+        fixture.router.registered(Registered(topic: topic, deviceToken: .sample(1)))
+        fixture.router.register(topic, in: .development, for: app.stream)
+        #expect(fixture.files.state.apps.wanted == [topic: .development])
         // The relay does not know about the change yet.
-        rig.desk.welcomed([Registered(topic: topic, deviceToken: .sample(1))])
+        fixture.router.welcomed([Registered(topic: topic, deviceToken: .sample(1))])
         let development = Registered(topic: topic, deviceToken: .sample(2), environment: .development)
-        rig.desk.registered(development)
-        #expect(rig.line.asked == ["register \(topic)", "register \(topic) in development"])
+        fixture.router.registered(development)
+        #expect(fixture.link.asked == ["register \(topic)", "register \(topic) in development"])
         #expect(
             app.told == [
                 .registered(Registered(topic: topic, deviceToken: .sample(1))), .registered(development),
             ])
-        try rig.kill()
-        #expect(rig.ground.state.apps.wanted == [topic: .development])
+        try fixture.kill()
+        #expect(fixture.files.state.apps.wanted == [topic: .development])
         let again = RecordedApp()
-        rig.desk.register(topic, in: .development, for: again.stream)
+        fixture.router.register(topic, in: .development, for: again.stream)
         #expect(again.told == [.registered(development)])
     }
 
     @Test("hands over what had arrived before an app changed its environment")
     func arrivedBefore() throws {
         let app = attached()
-        rig.arrive(1)
-        rig.desk.register(topic, in: .development, for: app.stream)
-        rig.desk.endTurn()
+        fixture.arrive(1)
+        fixture.router.register(topic, in: .development, for: app.stream)
+        fixture.router.endTurn()
         #expect(app.identities == [1])
     }
 
     @Test("tells an app that the relay refuses it, or has ended its registration")
     func refusals() {
         let app = attached()
-        rig.desk.refused(Refused(topic: topic, reason: "no"))
-        rig.desk.registered(Registered(topic: topic, deviceToken: .sample(1)))
-        rig.desk.unregistered(topic)
+        fixture.router.refused(Refused(topic: topic, reason: "no"))
+        fixture.router.registered(Registered(topic: topic, deviceToken: .sample(1)))
+        fixture.router.unregistered(topic)
         #expect(
             app.told == [
                 .refused(Refused(topic: topic, reason: "no")),
@@ -135,16 +135,16 @@ struct AppDeskRegistrationTests {
     @Test("forgets an app that has unregistered when the relay knows, and drops what comes meanwhile")
     func unregistration() throws {
         let app = attached()
-        rig.arrive(1)
-        rig.desk.unregister(topic, for: app.stream)
-        rig.arrive(2)
-        rig.desk.endTurn()
-        #expect(rig.line.asked.last == "unregister \(topic)" && rig.line.acknowledged == [1, 2])
+        fixture.arrive(1)
+        fixture.router.unregister(topic, for: app.stream)
+        fixture.arrive(2)
+        fixture.router.endTurn()
+        #expect(fixture.link.asked.last == "unregister \(topic)" && fixture.link.acknowledged == [1, 2])
         #expect(app.told == [.unregistered(topic: topic)])
-        try rig.kill()
-        #expect(rig.ground.state.apps.unwanted == [topic])
-        rig.desk.welcomed([])
-        #expect(rig.ground.state.apps.records.isEmpty)
+        try fixture.kill()
+        #expect(fixture.files.state.apps.unwanted == [topic])
+        fixture.router.welcomed([])
+        #expect(fixture.files.state.apps.records.isEmpty)
         #expect(attached(user: 1001).told.isEmpty)
     }
 
@@ -153,10 +153,10 @@ struct AppDeskRegistrationTests {
     )
     func returning() {
         let app = attached()
-        rig.desk.unregister(topic, for: app.stream)
-        rig.desk.register(topic, for: app.stream)
-        rig.desk.unregistered(topic)
-        rig.desk.registered(Registered(topic: topic, deviceToken: .sample(2)))
+        fixture.router.unregister(topic, for: app.stream)
+        fixture.router.register(topic, for: app.stream)
+        fixture.router.unregistered(topic)
+        fixture.router.registered(Registered(topic: topic, deviceToken: .sample(2)))
         #expect(
             app.told == [
                 .unregistered(topic: topic), .registered(Registered(topic: topic, deviceToken: .sample(2))),

@@ -6,12 +6,12 @@ import Testing
 
 @testable import PostriderAgent
 
-/// A simulation of a desk with two topics: apps attach, handle, fail and leave; the relay sends unacknowledged
+/// A simulation of a router with two topics: apps attach, handle, fail and leave; the relay sends unacknowledged
 /// notifications again; the disk sometimes refuses writes; the agent is killed. It checks every result of that.
-final class DeskWorld {
+final class RouterSimulation {
     private static let topics = [RecordedApp.topic, "com.example.two"]
 
-    private let rig: DeskRig
+    private let fixture: RouterFixture
     private var dice: SplitMix64
     private var streams: [Stream] = []
     /// The topic of each notification, by identity.
@@ -34,7 +34,7 @@ final class DeskWorld {
     private var rests: [UInt64: UInt64] = [:]
     private var isFull = false
 
-    /// An app at the desk.
+    /// An app at the router.
     private final class Stream {
         let app = RecordedApp()
         var topics: [String] = []
@@ -45,7 +45,7 @@ final class DeskWorld {
     }
 
     init(seed: UInt64) throws {
-        rig = try DeskRig()
+        fixture = try RouterFixture()
         dice = SplitMix64(seed: seed)
         for topic in Self.topics { attach([topic]) }
     }
@@ -72,9 +72,9 @@ final class DeskWorld {
     }
 
     private func endTurn() throws {
-        rig.desk.endTurn()
+        fixture.router.endTurn()
         heed()
-        if !isFull, rig.desk.sickbay.isEmpty { checkRest(dead: try dead) }
+        if !isFull, fixture.router.redelivery.isEmpty { checkRest(dead: try dead) }
     }
 
     /// Ends the simulation: faults stop, the newest apps get all messages, the agent is killed, and an app handles
@@ -82,11 +82,11 @@ final class DeskWorld {
     func finish() throws {
         if isFull { changeDisk() }
         // Failures count only once they are durable.
-        rig.desk.endTurn()
+        fixture.router.endTurn()
         pass(milliseconds: 1_000_000)
         try endTurn()
         try kill()
-        rig.desk.endTurn()
+        fixture.router.endTurn()
         heed()
         let dead = try dead
         for identity in dead {
@@ -95,7 +95,7 @@ final class DeskWorld {
         }
         attach(Self.topics)
         let last = streams[streams.count - 1]
-        rig.desk.endTurn()
+        fixture.router.endTurn()
         heed()
         for topic in Self.topics {
             let due = stored.filter { topics[$0] == topic && handled[$0] == nil && !dead.contains($0) }
@@ -104,14 +104,14 @@ final class DeskWorld {
         }
         while !last.underWay.isEmpty {
             settle(last, Array(last.underWay.keys).sorted())
-            rig.desk.endTurn()
+            fixture.router.endTurn()
             heed()
         }
         #expect(unacknowledged.isEmpty && stored.allSatisfy { handled[$0] == true || dead.contains($0) })
     }
 
     private var dead: Set<UInt64> {
-        get throws { Set(try rig.ground.state.deadLetters.letters().map(\.parcel.identity.low)) }
+        get throws { Set(try fixture.files.state.deadLetters.letters().map(\.parcel.identity.low)) }
     }
 
     /// Checks that all waiting notifications of an attached app are in delivery, but for those beyond its window.
@@ -119,7 +119,7 @@ final class DeskWorld {
         for topic in Self.topics {
             guard
                 let newest = streams.last(where: {
-                    $0.app.stream === rig.desk.attachments[topic]?.streams.last
+                    $0.app.stream === fixture.router.attachments[topic]?.streams.last
                 }),
                 newest.app.stream.hasRoom
             else { continue }
@@ -140,13 +140,13 @@ final class DeskWorld {
     private func arrive(_ identity: UInt64) {
         deliveries.append(identity)
         if !stored.contains(identity), !arrived.contains(identity) { arrived.append(identity) }
-        rig.arrive(identity, topic: topics[identity] ?? "", collapse: collapses[identity])
+        fixture.arrive(identity, topic: topics[identity] ?? "", collapse: collapses[identity])
     }
 
     private func attach(_ wanted: [String]) {
         let stream = Stream()
-        for topic in wanted { rig.desk.register(topic, for: stream.app.stream) }
-        stream.topics = wanted.filter { rig.desk.attachments[$0]?.streams.last === stream.app.stream }
+        for topic in wanted { fixture.router.register(topic, for: stream.app.stream) }
+        stream.topics = wanted.filter { fixture.router.attachments[$0]?.streams.last === stream.app.stream }
         if !stream.topics.isEmpty { streams.append(stream) }
     }
 
@@ -157,7 +157,7 @@ final class DeskWorld {
     }
 
     private func settle(_ stream: Stream, _ numbers: [UInt64]) {
-        #expect(rig.desk.handled(numbers, by: stream.app.stream))
+        #expect(fixture.router.handled(numbers, by: stream.app.stream))
         for number in numbers {
             if let identity = stream.underWay.removeValue(forKey: number) {
                 handled[identity] = handled[identity] ?? false
@@ -170,9 +170,9 @@ final class DeskWorld {
             let number = stream.underWay.keys.min(),
             let identity = stream.underWay.removeValue(forKey: number)
         else { return }
-        #expect(rig.desk.failed(Failed(delivery: number, reason: "No."), by: stream.app.stream))
+        #expect(fixture.router.failed(Failed(delivery: number, reason: "No."), by: stream.app.stream))
         failures[identity, default: 0] += 1
-        rests[identity] = rig.clock.now + UInt64(Limits.redeliveryMilliseconds) * 1_000_000
+        rests[identity] = fixture.clock.now + UInt64(Limits.redeliveryMilliseconds) * 1_000_000
     }
 
     private func leave() {
@@ -182,52 +182,52 @@ final class DeskWorld {
         if isBroken, let oldest = stream.underWay.min(by: { $0.key < $1.key }) {
             failures[oldest.value, default: 0] += 1
         }
-        rig.desk.left(stream.app.stream, isBroken: isBroken)
+        fixture.router.left(stream.app.stream, isBroken: isBroken)
     }
 
     /// Makes the disk full, or gives it room again.
     private func changeDisk() {
         isFull.toggle()
-        _ = try? rig.ground.state.trusted.file.database.execute("PRAGMA query_only = \(isFull ? 1 : 0)")
+        _ = try? fixture.files.state.trusted.file.database.execute("PRAGMA query_only = \(isFull ? 1 : 0)")
     }
 
     private func pass(milliseconds: Int64) {
-        rig.clock.pass(milliseconds: milliseconds)
-        rig.desk.sickbay.letGo()
-        rig.clock.fireTimers()
+        fixture.clock.pass(milliseconds: milliseconds)
+        fixture.router.redelivery.releaseDue()
+        fixture.clock.fireTimers()
     }
 
     private func kill() throws {
         heed()
-        try rig.kill()
+        try fixture.kill()
         (isFull, streams, deliveries, arrived, rests) = (false, [], [], [], [:])
         handled = handled.filter(\.value)
-        rig.line.asked = []
+        fixture.link.asked = []
         for identity in unacknowledged { arrive(identity) }
     }
 
     private func retryDeadLetter() throws {
-        guard !isFull, let letter = try rig.ground.state.deadLetters.letters().randomElement(using: &dice)
+        guard !isFull, let letter = try fixture.files.state.deadLetters.letters().randomElement(using: &dice)
         else { return }
         failures[letter.parcel.identity.low] = 0
         rests[letter.parcel.identity.low] = nil
-        #expect(try rig.desk.retryDeadLetter(letter.row))
+        #expect(try fixture.router.retryDeadLetter(letter.row))
     }
 
     // MARK: What has come of it
 
     private func heed() {
-        for number in rig.line.acknowledged {
+        for number in fixture.link.acknowledged {
             let identity = deliveries[Int(number) - 1]
             unacknowledged.removeAll { $0 == identity }
             if let index = arrived.firstIndex(of: identity) { store(arrived.remove(at: index)) }
         }
-        rig.line.acknowledged = []
+        fixture.link.acknowledged = []
         for stream in streams { listen(to: stream) }
-        if !rig.desk.hasHandled { handled = handled.mapValues { _ in true } }
-        guard rig.line.asked.contains("start anew") else { return }
-        rig.line.asked = []
-        rig.desk.linkEnded()
+        if !fixture.router.hasHandled { handled = handled.mapValues { _ in true } }
+        guard fixture.link.asked.contains("start anew") else { return }
+        fixture.link.asked = []
+        fixture.router.linkEnded()
         arrived = []
         for identity in unacknowledged { arrive(identity) }
     }
@@ -248,26 +248,26 @@ final class DeskWorld {
         for deliver in news {
             let identity = deliver.identity.low
             #expect(
-                rig.desk.attachments[deliver.topic]?.streams.last === stream.app.stream,
+                fixture.router.attachments[deliver.topic]?.streams.last === stream.app.stream,
                 "an older app is told")
             #expect(stored.contains(identity), "\(identity) is handed over, and is not safe")
             #expect(topics[identity] == deliver.topic && stream.topics.contains(deliver.topic))
             #expect(handled[identity] != true, "\(identity) is handled, and comes again")
             #expect(!stream.underWay.values.contains(identity), "\(identity) comes twice on one stream")
-            #expect(rests[identity] ?? 0 <= rig.clock.now, "\(identity) has failed just now")
+            #expect(rests[identity] ?? 0 <= fixture.clock.now, "\(identity) has failed just now")
             rests[identity] = nil
             stream.underWay[deliver.delivery] = identity
         }
     }
 }
 
-@Suite("The desk under a seed")
-struct DeskWorldTests {
+@Suite("The router under a seed")
+struct RouterSimulationTests {
     @Test(
         "loses nothing, repeats nothing that was handled, and keeps the order",
         arguments: 1...40 as ClosedRange<UInt64>)
     func world(_ seed: UInt64) throws {
-        let world = try DeskWorld(seed: seed)
+        let world = try RouterSimulation(seed: seed)
         for _ in 0..<300 { try world.step() }
         try world.finish()
     }

@@ -8,10 +8,10 @@ import PostriderTransport
 
 /// An agent's app socket without a real socket: bytes are transferred turn by turn, and the work of a call takes as
 /// long as the test says.
-final class SocketRig {
-    let rig: DeskRig
-    let door: AppServer
-    private let owner: AgentControlHandler
+final class SocketFixture {
+    let fixture: RouterFixture
+    let server: AppServer
+    private let control: AgentControlHandler
     private let cost: Cost
     private(set) var apps: [SocketApp] = []
 
@@ -29,18 +29,20 @@ final class SocketRig {
 
     /// - Parameter callsPerTurn: the number of calls after which a turn's time for calls is used up.
     init(callsPerTurn: UInt64) throws {
-        rig = try DeskRig()
-        owner = AgentControlHandler(rig.ground.state, desk: rig.desk, keeper: rig.keeper, log: .none)
-        let cost = Cost(rig.clock)
+        fixture = try RouterFixture()
+        control = AgentControlHandler(
+            fixture.files.state, router: fixture.router, lifecycle: fixture.lifecycle, log: .none)
+        let cost = Cost(fixture.clock)
         cost.callNanoseconds = Limits.callNanosecondsPerTurn / callsPerTurn
         self.cost = cost
-        door = AppServer(
-            desk: rig.desk, owner: owner, scheduler: rig.clock, readClock: { cost.read() }, log: .none)
+        server = AppServer(
+            router: fixture.router, control: control, scheduler: fixture.clock, readClock: { cost.read() },
+            log: .none)
     }
 
     /// Connects a process of this user; nil if the socket refuses it.
     func connect(user: UInt32 = 1000) -> SocketApp? {
-        guard let session = door.admit(user) else { return nil }
+        guard let session = server.admit(user) else { return nil }
         let app = SocketApp(session)
         apps.append(app)
         return app
@@ -48,10 +50,10 @@ final class SocketRig {
 
     /// Runs one turn of the agent's loop.
     func turn() throws {
-        rig.clock.pass(milliseconds: 1)
-        rig.clock.fireTimers()
+        fixture.clock.pass(milliseconds: 1)
+        fixture.clock.fireTimers()
         for app in apps { app.speak() }
-        rig.desk.endTurn()
+        fixture.router.endTurn()
         for app in apps { try app.listen() }
     }
 

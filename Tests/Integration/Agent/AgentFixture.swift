@@ -9,20 +9,20 @@ import Synchronization
 
 @testable import PostriderAgent
 
-/// An agent's desk and app socket on their own thread, with a recorded link in place of the relay's. It can be killed
+/// An agent's router and app socket on their own thread, with a recorded link in place of the relay's. It can be killed
 /// at any point and restarted with what it left on the disk.
-final class AgentHouse: Sendable {
+final class AgentFixture: Sendable {
     /// The objects that live on the thread.
-    final class Rooms {
-        let desk: AppRouter
-        let door: AppServer
-        let keeper: AppLifecycle
-        let owner: AgentControlHandler
+    final class Parts {
+        let router: AppRouter
+        let server: AppServer
+        let lifecycle: AppLifecycle
+        let control: AgentControlHandler
         let presenter: Presenter
         let handlers: HandlerPrograms
         let launcher = RecordedLauncher()
         let runner: ProcessLauncher
-        let line = RecordedLine()
+        let link = RecordedLink()
         let loop: EventLoop
         /// The agent's time. It passes only when a test says so, and not while a busy machine delays the test.
         let clock = StandingClock()
@@ -36,52 +36,53 @@ final class AgentHouse: Sendable {
         ) {
             self.loop = loop
             clock.wallMilliseconds = loop.wallMilliseconds + aheadMilliseconds
-            desk = AppRouter(state, declarations: [:], scheduler: clock, log: .none)
-            keeper = AppLifecycle(
-                manifests.filter { $0.handler == nil }, state: state, desk: desk, launcher: launcher,
+            router = AppRouter(state, declarations: [:], scheduler: clock, log: .none)
+            lifecycle = AppLifecycle(
+                manifests.filter { $0.handler == nil }, state: state, router: router, launcher: launcher,
                 scheduler: clock, log: .none,
                 random: { 0 })
-            owner = AgentControlHandler(state, desk: desk, keeper: keeper, log: .none)
-            door = AppServer(
-                desk: desk, owner: owner, scheduler: clock, readClock: { [clock] in clock.now }, log: .none)
+            control = AgentControlHandler(state, router: router, lifecycle: lifecycle, log: .none)
+            server = AppServer(
+                router: router, control: control, scheduler: clock, readClock: { [clock] in clock.now },
+                log: .none)
             let processes = ProcessTable(on: loop)
             runner = ProcessLauncher(processes, socketPath: "")
             presenter = Presenter(
-                state, desk: desk, manifests: manifests, line: nil, runner: runner, scheduler: clock,
+                state, router: router, manifests: manifests, bus: nil, runner: runner, scheduler: clock,
                 log: .none)
             let programs = ProgramHandlers(processes, runner)
             handlers = HandlerPrograms(
-                manifests, desk: desk, programs: programs, units: programs, scheduler: loop, log: .none)
-            desk.programs = handlers
+                manifests, router: router, programs: programs, units: programs, scheduler: loop, log: .none)
+            router.programs = handlers
             presenter.start()
-            desk.presenter = presenter
-            owner.presenter = presenter
-            desk.line = line
-            desk.keeper = keeper
-            keeper.start()
+            router.presenter = presenter
+            control.presenter = presenter
+            router.link = link
+            router.lifecycle = lifecycle
+            lifecycle.start()
             handlers.start()
-            desk.center.alarm = alarm
-            desk.center.zone = { .gmt }
-            desk.center.answerToAll = answerToAll
-            desk.center.start()
+            router.center.alarm = alarm
+            router.center.zone = { .gmt }
+            router.center.answerToAll = answerToAll
+            router.center.start()
         }
     }
 
-    private let mailbox: Mailbox<@Sendable (Rooms) -> Void>
+    private let mailbox: Mailbox<@Sendable (Parts) -> Void>
     private let ended: AsyncStream<Void>
 
     /// Starts an agent with this state and socket.
     init(
         _ scratch: Scratch, aheadMilliseconds: Int64 = 0,
         answerToAll: PostriderCourier.AuthorizationStatus = .authorized, manifests: [AppManifest] = [],
-        onHandled: @escaping @Sendable (Rooms) -> Void = { _ in }
+        onHandled: @escaping @Sendable (Parts) -> Void = { _ in }
     ) throws {
-        let mailbox = try Mailbox<@Sendable (Rooms) -> Void>(capacity: 1000)
+        let mailbox = try Mailbox<@Sendable (Parts) -> Void>(capacity: 1000)
         let (ended, end) = AsyncStream<Void>.makeStream()
         let (state, socket) = (scratch.state, scratch.socket)
-        _ = try Thread.spawn(name: "agent-house") {
+        _ = try Thread.spawn(name: "agent-fixture") {
             Self.live(state, socket, mailbox, onHandled) { state, loop in
-                Rooms(
+                Parts(
                     state, loop: loop, aheadMilliseconds: aheadMilliseconds, answerToAll: answerToAll,
                     manifests: manifests)
             }
@@ -92,49 +93,49 @@ final class AgentHouse: Sendable {
     }
 
     private static func live(
-        _ state: String, _ socket: String, _ mailbox: Mailbox<@Sendable (Rooms) -> Void>,
-        _ onHandled: @escaping @Sendable (Rooms) -> Void, _ furnish: (AgentState, EventLoop) -> Rooms
+        _ state: String, _ socket: String, _ mailbox: Mailbox<@Sendable (Parts) -> Void>,
+        _ onHandled: @escaping @Sendable (Parts) -> Void, _ makeParts: (AgentState, EventLoop) -> Parts
     ) {
         do {
             let loop = try EventLoop()
-            let rooms = furnish(try AgentState(directory: state, log: .none), loop)
-            try rooms.door.open(SocketAddress(unixPath: socket), on: loop)
-            try loop.attach(mailbox) { [unowned rooms] letters in for letter in letters { letter(rooms) } }
-            loop.turnEnded = { [unowned rooms] in
-                if rooms.desk.hasHandled { onHandled(rooms) }
-                if rooms.isAlive { rooms.desk.endTurn() }
+            let parts = makeParts(try AgentState(directory: state, log: .none), loop)
+            try parts.server.open(SocketAddress(unixPath: socket), on: loop)
+            try loop.attach(mailbox) { [unowned parts] letters in for letter in letters { letter(parts) } }
+            loop.turnEnded = { [unowned parts] in
+                if parts.router.hasHandled { onHandled(parts) }
+                if parts.isAlive { parts.router.endTurn() }
             }
-            withExtendedLifetime(rooms) { loop.run() }
+            withExtendedLifetime(parts) { loop.run() }
         } catch {
-            preconditionFailure("the house cannot be opened: \(error)")
+            preconditionFailure("the agent cannot be opened: \(error)")
         }
     }
 
     /// Runs a closure on the thread and returns its result.
-    func on<Value: Sendable>(_ body: @escaping @Sendable (Rooms) -> Value) async -> Value {
+    func on<Value: Sendable>(_ body: @escaping @Sendable (Parts) -> Value) async -> Value {
         await withCheckedContinuation { continuation in
-            let isPosted = mailbox.post { rooms in continuation.resume(returning: body(rooms)) }
+            let isPosted = mailbox.post { parts in continuation.resume(returning: body(parts)) }
             precondition(isPosted)
         }
     }
 
     /// Delivers a notification over the link.
-    func deliver(_ deliver: Deliver) async { await on { $0.desk.delivered(deliver) } }
+    func deliver(_ deliver: Deliver) async { await on { $0.router.delivered(deliver) } }
 
     /// Advances the time by this many seconds, and fires the alarm if it is due.
     func pass(seconds: Int64) async {
-        await on { rooms in
-            rooms.clock.pass(milliseconds: seconds * 1000)
-            guard let moment = rooms.alarm.moment, moment.milliseconds <= rooms.clock.wallMilliseconds else {
+        await on { parts in
+            parts.clock.pass(milliseconds: seconds * 1000)
+            guard let moment = parts.alarm.moment, moment.milliseconds <= parts.clock.wallMilliseconds else {
                 return
             }
-            rooms.desk.center.alarmRang()
+            parts.router.center.alarmRang()
         }
     }
 
     /// Cuts every connection and ends the thread without a further write to the disk.
     func kill() async {
-        _ = mailbox.post { rooms in rooms.kill() }
+        _ = mailbox.post { parts in parts.kill() }
         await hasEnded()
     }
 
@@ -142,7 +143,7 @@ final class AgentHouse: Sendable {
     func hasEnded() async { for await _ in ended {} }
 }
 
-extension AgentHouse.Rooms {
+extension AgentFixture.Parts {
     /// Skips the rest of this turn and all further turns.
     func kill() {
         isAlive = false

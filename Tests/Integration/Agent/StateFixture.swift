@@ -67,7 +67,7 @@ final class StandingClock: Scheduler {
 }
 
 /// A link to the relay that records the calls.
-final class RecordedLine: RelayLine {
+final class RecordedLink: OutboundLink {
     var subscriptions: [Subscribe] = []
     var unsubscribed: [ChannelIdentity] = []
     var asked: [String] = []
@@ -131,7 +131,7 @@ extension DeviceToken {
 }
 
 /// An agent's state on the disk, which can be left as a killed process leaves it.
-final class Ground {
+final class StateFixture {
     private(set) var scratch = Scratch()
     private(set) var state: AgentState
 

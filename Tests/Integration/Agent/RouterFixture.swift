@@ -3,14 +3,14 @@ import PostriderNotifications
 
 @testable import PostriderAgent
 
-/// A desk with a recorded link whose apps record what they are told. It can be killed at any point.
-final class DeskRig {
-    let ground: Ground
-    let line = RecordedLine()
+/// A router with a recorded link whose apps record what they are told. It can be killed at any point.
+final class RouterFixture {
+    let files: StateFixture
+    let link = RecordedLink()
     let clock = StandingClock()
     let launcher = RecordedLauncher()
-    private(set) var desk: AppRouter
-    private(set) var keeper: AppLifecycle
+    private(set) var router: AppRouter
+    private(set) var lifecycle: AppLifecycle
     let recordedHandlers = RecordedHandlers()
     /// The handlers' clock, which shows the same time.
     let handlerClock: DueClock
@@ -24,53 +24,53 @@ final class DeskRig {
     init(
         declarations: [String: UInt32] = [:], manifests: [AppManifest] = [], log: Log = .none
     ) throws {
-        ground = try Ground()
+        files = try StateFixture()
         self.declarations = declarations
         self.manifests = manifests
         self.log = log
         handlerClock = DueClock(clock)
-        (desk, keeper) = Self.furnish(ground, declarations, manifests, launcher, clock, log)
-        handlers = Self.makeHandlers(manifests, desk, recordedHandlers, handlerClock, log)
+        (router, lifecycle) = Self.makeParts(files, declarations, manifests, launcher, clock, log)
+        handlers = Self.makeHandlers(manifests, router, recordedHandlers, handlerClock, log)
         open()
     }
 
     private static func makeHandlers(
-        _ manifests: [AppManifest], _ desk: AppRouter, _ launcher: RecordedHandlers, _ clock: DueClock,
+        _ manifests: [AppManifest], _ router: AppRouter, _ launcher: RecordedHandlers, _ clock: DueClock,
         _ log: Log
     ) -> HandlerPrograms {
         HandlerPrograms(
-            manifests, desk: desk, programs: launcher, units: launcher, scheduler: clock, log: log)
+            manifests, router: router, programs: launcher, units: launcher, scheduler: clock, log: log)
     }
 
-    private static func furnish(
-        _ ground: Ground, _ declarations: [String: UInt32], _ manifests: [AppManifest],
+    private static func makeParts(
+        _ files: StateFixture, _ declarations: [String: UInt32], _ manifests: [AppManifest],
         _ launcher: RecordedLauncher, _ clock: StandingClock, _ log: Log
     ) -> (AppRouter, AppLifecycle) {
-        let desk = AppRouter(ground.state, declarations: declarations, scheduler: clock, log: log)
-        let keeper = AppLifecycle(
-            manifests.filter { $0.handler == nil }, state: ground.state, desk: desk, launcher: launcher,
+        let router = AppRouter(files.state, declarations: declarations, scheduler: clock, log: log)
+        let lifecycle = AppLifecycle(
+            manifests.filter { $0.handler == nil }, state: files.state, router: router, launcher: launcher,
             scheduler: clock, log: log,
             random: { 0 })
-        return (desk, keeper)
+        return (router, lifecycle)
     }
 
     private func open() {
-        desk.line = line
-        desk.keeper = keeper
-        desk.programs = handlers
-        keeper.start()
+        router.link = link
+        router.lifecycle = lifecycle
+        router.programs = handlers
+        lifecycle.start()
         handlers.start()
-        desk.stirAll()
-        desk.endTurn()
+        router.markAllDue()
+        router.endTurn()
     }
 
     /// Kills the agent and restarts it; all its streams and the link are gone.
     func kill() throws {
-        try ground.kill()
-        (desk, keeper) = Self.furnish(ground, declarations, manifests, launcher, clock, log)
-        handlers = Self.makeHandlers(manifests, desk, recordedHandlers, handlerClock, log)
+        try files.kill()
+        (router, lifecycle) = Self.makeParts(files, declarations, manifests, launcher, clock, log)
+        handlers = Self.makeHandlers(manifests, router, recordedHandlers, handlerClock, log)
         open()
-        line.acknowledged = []
+        link.acknowledged = []
         lastDelivery = 0
     }
 
@@ -80,7 +80,7 @@ final class DeskRig {
     ) {
         for identity in identities {
             lastDelivery += 1
-            desk.delivered(
+            router.delivered(
                 .sample(
                     lastDelivery, identity: identity, topic: topic, collapse: collapse,
                     wantsReport: wantsReport))
@@ -88,7 +88,7 @@ final class DeskRig {
     }
 }
 
-/// An app that is attached to a desk.
+/// An app that is attached to a router.
 final class RecordedApp {
     static let topic = "com.example.one"
 
@@ -121,12 +121,12 @@ final class RecordedApp {
     var identities: [UInt64] { delivered.map(\.identity.low) }
 }
 
-extension DeskRig {
+extension RouterFixture {
     /// Attaches an app of this user, with a registration of the usual topic.
     func attached(user: UInt32 = 1000, process: Int32? = nil) -> RecordedApp {
         let app = RecordedApp(user: user, process: process)
-        desk.register(RecordedApp.topic, for: app.stream)
-        desk.endTurn()
+        router.register(RecordedApp.topic, for: app.stream)
+        router.endTurn()
         return app
     }
 }

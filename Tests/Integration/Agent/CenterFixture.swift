@@ -11,11 +11,11 @@ final class RecordedAlarm: AlarmClock {
     func set(_ moment: Moment?) { self.moment = moment }
 }
 
-/// A desk whose time the test moves, with an app that may notify.
-final class CenterRig {
+/// A router whose time the test moves, with an app that may notify.
+final class CenterFixture {
     static let topic = RecordedApp.topic
 
-    let rig: DeskRig
+    let fixture: RouterFixture
     let alarm = RecordedAlarm()
     private(set) var app = RecordedApp()
     private var lastCall: UInt64 = 0
@@ -23,19 +23,19 @@ final class CenterRig {
     private var reading: ClockReading?
 
     init(status: AuthorizationStatus = .authorized) throws {
-        rig = try DeskRig()
+        fixture = try RouterFixture()
         attend()
         guard status != .notDetermined else { return }
-        _ = try rig.desk.center.decide(status, about: Self.topic)
+        _ = try fixture.router.center.decide(status, about: Self.topic)
     }
 
-    var center: LocalNotifications { rig.desk.center }
+    var center: LocalNotifications { fixture.router.center }
     var now: Moment {
-        get { Moment(milliseconds: rig.clock.wallMilliseconds) }
-        set { rig.clock.wallMilliseconds = newValue.milliseconds }
+        get { Moment(milliseconds: fixture.clock.wallMilliseconds) }
+        set { fixture.clock.wallMilliseconds = newValue.milliseconds }
     }
 
-    /// Prepares the desk as an agent does at its start, and attaches an app.
+    /// Prepares the router as an agent does at its start, and attaches an app.
     private func attend() {
         center.alarm = alarm
         center.zone = { [unowned self] in ZoneDirectory().rules(named: zone) ?? .gmt }
@@ -46,12 +46,12 @@ final class CenterRig {
         endTurn()
     }
 
-    func endTurn() { rig.desk.endTurn() }
+    func endTurn() { fixture.router.endTurn() }
 
     /// Kills the agent and starts it at this time, with the app.
     /// - Parameter reading: what the device's clocks show at the start; nil: unknown.
     func restart(at moment: Moment? = nil, reading: ClockReading? = nil) throws {
-        try rig.kill()
+        try fixture.kill()
         self.reading = reading
         if let moment { now = moment }
         attend()
