@@ -22,10 +22,10 @@ TARGET ?=
 ROWS ?=
 
 .PHONY: help deps build release package test test-unit test-tsan test-asan test-package fuzz simulate torture bench growth costs figures \
-	format format-check demo provider-api docs diagrams screenshot clean
+	client-behaviour format format-check demo provider-api docs diagrams screenshot clean
 
 help: ## List all tasks
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 deps: ## Install the Debian and Python packages that are missing
 	@.ci/dependencies
@@ -93,6 +93,12 @@ torture: deps ## Let disks fail and kill relays (MINUTES=5, SEED=1), and report 
 	@.ci/dependencies torture
 	swift build
 	.build/venv/bin/python Tests/Torture/torture.py "$$(swift build --show-bin-path)" --minutes $(MINUTES) --seed $(SEED)
+
+client-behaviour: deps ## Measure what stock clients do under each rule, and write docs/reference/client-behaviour.md again
+	@.ci/dependencies clients
+	swift build
+	.build/venv/bin/python Tests/ClientBehaviour/measure.py "$$(swift build --show-bin-path)" \
+		--document docs/reference/client-behaviour.md
 
 bench: release ## Measure the relay and its installed peers (ROWS="accepts durable" for some)
 	python3 Tests/Benchmark/bench.py "$$(swift build --configuration release --show-bin-path)" $(ROWS)
