@@ -131,13 +131,44 @@ public struct EnrolmentKeyRecord: Hashable, Sendable {
     public let addedAt: Moment
     /// The tags that devices get when they enrol with it.
     public let tags: [DeviceTag]
+    /// From when on no device may enrol with it; nil if it has no end.
+    public var endsAt: Moment?
+    /// How many devices may enrol with it in total; nil for any number.
+    public var uses: Int?
+    /// How many devices have enrolled with it.
+    public var used: Int
+    /// The names that devices may have, in which `*` stands for any characters; nil for any name.
+    public var namePattern: String?
 
     /// Creates a record from its parts.
-    public init(name: String, digest: [UInt8], addedAt: Moment, tags: [DeviceTag] = []) {
+    public init(
+        name: String, digest: [UInt8], addedAt: Moment, tags: [DeviceTag] = [], endsAt: Moment? = nil,
+        uses: Int? = nil, used: Int = 0, namePattern: String? = nil
+    ) {
         self.name = name
         self.digest = digest
         self.addedAt = addedAt
         self.tags = tags
+        self.endsAt = endsAt
+        self.uses = uses
+        self.used = used
+        self.namePattern = namePattern
+    }
+
+    /// Whether a device of this name may enrol with it.
+    public func permits(name: String) -> Bool {
+        guard let namePattern else { return true }
+        let parts = namePattern.split(separator: "*", omittingEmptySubsequences: false)
+        guard let first = parts.first, let last = parts.last, parts.count > 1 else {
+            return name == namePattern
+        }
+        guard name.hasPrefix(first) else { return false }
+        var rest = name.dropFirst(first.count)
+        for part in parts.dropFirst().dropLast() where !part.isEmpty {
+            guard let found = rest.firstRange(of: part) else { return false }
+            rest = rest[found.upperBound...]
+        }
+        return rest.hasSuffix(last)
     }
 }
 
@@ -204,6 +235,9 @@ public enum RegistryChange: Hashable, Sendable {
     case putEnrolmentKey(EnrolmentKeyRecord)
     /// Removes an enrolment key. It is no error if it does not exist.
     case removeEnrolmentKey(name: String)
+    /// Notes that so many devices have enrolled with the key of this digest. If more are known, or there is no such
+    /// key, it changes nothing.
+    case countEnrolments(digest: [UInt8], used: Int)
     /// Adds a channel, or replaces the one with its identity.
     case putChannel(ChannelRecord)
     /// Removes a channel with its broadcast. It is no error if it does not exist.

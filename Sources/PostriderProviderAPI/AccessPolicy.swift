@@ -41,8 +41,8 @@ package final class AccessPolicy: Sendable {
     let topics: [Topic: String]
     /// The topics that may have channels.
     package let broadcastTopics: Set<Topic>
-    /// The enrolment keys.
-    let enrolmentKeys: [EnrolmentKeyRecord]
+    /// The enrolment keys. How often they were used is as of the policy.
+    package let enrolmentKeys: [EnrolmentKeyRecord]
 
     /// A policy of these records. A key that cannot be parsed is left out and logged. It was checked when it was added,
     /// so that happens only after the database was edited by hand.
@@ -82,13 +82,14 @@ package final class AccessPolicy: Sendable {
         topics[topic] ?? topics[topic.bundle]
     }
 
-    /// The tags of devices that enrol with `key`; nil: no device may. Every digest is compared, each in constant time.
-    package func enrolmentTags(of key: [UInt8]) -> [DeviceTag]? {
+    /// The record of an enrolment key; nil if no device may enrol with it. Every digest is compared, each in constant
+    /// time.
+    package func enrolmentKey(of key: [UInt8]) -> EnrolmentKeyRecord? {
         let digest = SHA256.digest(key.span).bytes
-        var tags: [DeviceTag]?
+        var record: EnrolmentKeyRecord?
         for known in enrolmentKeys where constantTimeEquals(known.digest.span, digest.span) {
-            tags = known.tags
+            record = known
         }
-        return tags
+        return record
     }
 }

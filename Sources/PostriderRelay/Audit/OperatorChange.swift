@@ -110,6 +110,9 @@ public struct OperatorChange: Sendable, Equatable {
         var addTags: [String]?
         var removeTags: [String]?
         var directory: String?
+        var uses: Int?
+        var endsAt: Int64?
+        var namePattern: String?
 
         var details: [String: String] {
             let all: [(String, String?)] = [
@@ -117,6 +120,8 @@ public struct OperatorChange: Sendable, Equatable {
                 ("relatedKey", relatedKey), ("replaces", replaces.map { "\($0)" }),
                 ("takesBroadcasts", takesBroadcasts.map { "\($0)" }), ("tags", tags.map(list)),
                 ("name", name), ("addTags", addTags.map(list)), ("removeTags", removeTags.map(list)),
+                ("uses", uses.map { "\($0)" }), ("endsAt", endsAt.map { "\($0)" }),
+                ("namePattern", namePattern),
             ]
             return all.reduce(into: [:]) { details, member in
                 details[member.0] = member.1.map(OperatorChange.masked)

@@ -93,7 +93,9 @@ final class AccessRoutes {
                 keys.map {
                     Control.EnrolmentKey(
                         name: $0.name, addedAt: $0.addedAt.milliseconds,
-                        tags: $0.tags.isEmpty ? nil : $0.tags.map(\.text))
+                        tags: $0.tags.isEmpty ? nil : $0.tags.map(\.text),
+                        endsAt: $0.endsAt?.milliseconds, uses: $0.uses,
+                        used: context.enrolmentUses.count(of: $0.digest), namePattern: $0.namePattern)
                 })
         )
     }
@@ -125,19 +127,36 @@ final class AccessRoutes {
                 ))
             return
         }
+        let pattern = addition?.namePattern
+        guard addition?.uses.map({ (1...1_000_000).contains($0) }) ?? true,
+            pattern.map({ (1...Limits.courierTextBytes).contains($0.utf8.count) }) ?? true,
+            addition?.endsAt.map({ $0 > context.now.milliseconds }) ?? true
+        else {
+            respond(
+                ControlHandler.refusal(
+                    400,
+                    "An enrolment key has from 1 to 1000000 uses, an end that has not passed, and a name "
+                        + "pattern of at most \(Limits.courierTextBytes) bytes."))
+            return
+        }
         let key = EnrolmentKey.draw(context.random)
         let record = EnrolmentKeyRecord(
-            name: name, digest: EnrolmentKey.digest(key), addedAt: context.now, tags: tags)
+            name: name, digest: EnrolmentKey.digest(key), addedAt: context.now, tags: tags,
+            endsAt: addition?.endsAt.map { Moment(milliseconds: $0) }, uses: addition?.uses,
+            namePattern: pattern)
         let answer = ControlHandler.answer(Control.NewEnrolmentKey(name: name, key: key))
         change(.putEnrolmentKey(record), respond, answer) { $0.enrolmentKeys[name] = record }
     }
 
     private func removeEnrolmentKey(_ name: String, _ respond: @escaping Respond) {
-        guard enrolmentKeys[name] != nil else {
+        guard let key = enrolmentKeys[name] else {
             respond(ControlHandler.refusal(404, "There is no enrolment key \(name)."))
             return
         }
-        change(.removeEnrolmentKey(name: name), respond) { $0.enrolmentKeys[name] = nil }
+        change(.removeEnrolmentKey(name: name), respond) {
+            $0.enrolmentKeys[name] = nil
+            $0.context.enrolmentUses.forget(key)
+        }
     }
 
     // MARK: Changes

@@ -122,8 +122,18 @@ extension Control {
     public struct EnrolmentKeyAddition: Codable, Sendable {
         /// The tags of the devices that enrol with the key.
         public var tags: [String]?
+        /// From when on no device may enrol with it, in milliseconds since 1970; nil if it has no end.
+        public var endsAt: Int64?
+        /// How many devices may enrol with it; nil for any number.
+        public var uses: Int?
+        /// The names that devices may have, with `*` for any characters; nil for any name.
+        public var namePattern: String?
 
         /// Creates an addition from its parts.
-        public init(tags: [String]? = nil) { self.tags = tags }
+        public init(
+            tags: [String]? = nil, endsAt: Int64? = nil, uses: Int? = nil, namePattern: String? = nil
+        ) {
+            (self.tags, self.endsAt, self.uses, self.namePattern) = (tags, endsAt, uses, namePattern)
+        }
     }
 }

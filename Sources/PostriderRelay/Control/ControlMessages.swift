@@ -149,6 +149,14 @@ public enum Control {
         public var addedAt: Int64
         /// The tags of the devices that enrol with it; nil: none.
         public var tags: [String]?
+        /// From when on no device may enrol with it, in milliseconds since 1970; nil if it has no end.
+        public var endsAt: Int64?
+        /// How many devices may enrol with it; nil for any number.
+        public var uses: Int?
+        /// How many devices have enrolled with it; nil from a relay that does not count.
+        public var used: Int?
+        /// The names that devices may have; nil for any name.
+        public var namePattern: String?
     }
 
     /// The answer to `PUT /v1/enrolment-keys/<name>`. The key is never shown again.

@@ -18,6 +18,8 @@ final class DeviceConnections {
     /// Connections that have said hello in this turn and whose home is another shard.
     private var departures: [(session: DeviceSession, hello: Hello)] = []
 
+    private var keyWarnings = EnrolmentKeyWarnings()
+
     /// The engine of a link once it is open. A reload changes it for connections that say hello later.
     var deviceLinks: ProtocolCode.DeviceLinks
 
@@ -54,17 +56,28 @@ final class DeviceConnections {
 
     /// A device asks to be enrolled over a connection of this shard. Its home makes it durable.
     func enrol(_ request: EnrollRequest, secret: [UInt8], for session: DeviceSession, _ stream: Int32) {
-        guard let keyTags = context.policy.enrolmentTags(of: Array(request.enrolmentKey.utf8)) else {
+        guard let key = context.policy.enrolmentKey(of: Array(request.enrolmentKey.utf8)) else {
             let peer = session.endpoint.peer
             context.deviceEnds.noteRefusedDevice("an enrolment", "unknown key", from: peer)
             return refusals.tell(peer?.source) { [weak session] in
                 session?.enrolled(stream, .failure(.unknownKey))
             }
         }
+        if let refusal = refusal(of: request, with: key) {
+            let why = refusal.reason
+            context.deviceEnds.noteRefusedDevice("an enrolment", why, from: session.endpoint.peer)
+            return session.enrolled(stream, .failure(refusal))
+        }
         let own = request.tags.compactMap(DeviceTag.init)
-        let tags = Set(keyTags + own).sorted()
+        let tags = Set(key.tags + own).sorted()
         guard own.count == request.tags.count, tags.count <= Limits.tagsPerDevice else {
             return session.enrolled(stream, .failure(.wrongTags))
+        }
+        guard context.enrolmentUses.take(of: key) else {
+            let refusal = EnrolmentRefusal.usedUp(key: key.name, uses: key.uses ?? 0)
+            context.deviceEnds.noteRefusedDevice(
+                "an enrolment", refusal.reason, from: session.endpoint.peer)
+            return session.enrolled(stream, .failure(refusal))
         }
         let record = DeviceRecord(
             identity: DeviceIdentity(
@@ -74,7 +87,23 @@ final class DeviceConnections {
             enrolledAt: context.now
         )
         let address = ReplyAddress(shard: Int32(context.index), stream: stream, connection: session.number)
-        context.outbox.send(.device(.enrol(record, tags, address)), to: context.home(of: record.identity))
+        context.outbox.send(
+            .device(.enrol(record, tags, key: key.digest, address)), to: context.home(of: record.identity))
+    }
+
+    /// Why a key does not permit an enrolment; nil if it does, apart from its number of uses.
+    private func refusal(of request: EnrollRequest, with key: EnrolmentKeyRecord) -> EnrolmentRefusal? {
+        if let end = key.endsAt, end <= context.now { return .ended(key: key.name, at: end) }
+        guard key.permits(name: request.name) else {
+            return .wrongName(key: key.name, pattern: key.namePattern ?? "*")
+        }
+        return nil
+    }
+
+    /// Warns of enrolment keys that end soon.
+    func warnOfKeys() {
+        keyWarnings.look(
+            at: context.policy.enrolmentKeys, context.enrolmentUses, now: context.now, context.log)
     }
 
     /// The home's answer for a device that enrolled over a connection of this shard.

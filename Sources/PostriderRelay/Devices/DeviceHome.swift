@@ -252,9 +252,11 @@ final class DeviceHome {
     // MARK: Enrolment and removal
 
     /// A device whose home is this shard has enrolled on any shard.
-    func enrol(_ record: DeviceRecord, _ tags: [DeviceTag], _ address: ReplyAddress) {
+    func enrol(_ record: DeviceRecord, _ tags: [DeviceTag], _ key: [UInt8], _ address: ReplyAddress) {
         let label = DeviceLabel(device: record.identity, tags: tags)
-        changes.apply([.putDevice(record)] + (tags.isEmpty ? [] : [.putLabel(label)])) {
+        let used = context.enrolmentUses.count(of: key)
+        let device = [RegistryChange.putDevice(record), .countEnrolments(digest: key, used: used)]
+        changes.apply(device + (tags.isEmpty ? [] : [.putLabel(label)])) {
             [unowned self] result in
             let isDurable = result.isSuccess
             if isDurable {
@@ -262,6 +264,8 @@ final class DeviceHome {
                 entries[record.identity] = entry
                 context.outbox.send(.control(.enrolled(record, tags)), to: 0)
                 tell(.enrolled, of: entry)
+            } else {
+                context.enrolmentUses.giveBack(key)
             }
             let message = DeviceLifecycleMessage.enrolled(address, record.identity, isDurable: isDurable)
             context.outbox.send(.device(message), to: Int(address.shard))

@@ -44,8 +44,8 @@ struct StoredRow: Sendable {
 
 /// The messages about devices that enrol or connect.
 enum DeviceLifecycleMessage: Sendable {
-    /// To the home: a device has enrolled, with these tags; make it durable, then answer.
-    case enrol(DeviceRecord, [DeviceTag], ReplyAddress)
+    /// To the home: a device has enrolled, with these tags and the key of this digest; make it durable, then answer.
+    case enrol(DeviceRecord, [DeviceTag], key: [UInt8], ReplyAddress)
     /// To the shard on which the device enrolled: the answer.
     case enrolled(ReplyAddress, DeviceIdentity, isDurable: Bool)
     /// To the home: a device has sent this hello on another shard. Its connection is in ``ConnectionsInTransit`` under

@@ -5,8 +5,13 @@ import Synchronization
 /// every shard read it, so that no shard takes the lock for a push.
 final class PolicyInForce: Sendable {
     private let policy: Mutex<AccessPolicy>
+    /// How often enrolment keys were used.
+    let uses: EnrolmentUses
 
-    init(_ policy: AccessPolicy) { self.policy = Mutex(policy) }
+    init(_ policy: AccessPolicy) {
+        self.policy = Mutex(policy)
+        uses = EnrolmentUses(policy.enrolmentKeys)
+    }
 
     var current: AccessPolicy { policy.withLock { $0 } }
 

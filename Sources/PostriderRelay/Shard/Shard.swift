@@ -100,6 +100,7 @@ final class Shard {
         channels.removeForbidden()
         home.watchBalance()
         home.saveSightings()
+        if index == 0 { devices.warnOfKeys() }
         home.journal.tick(hasDevices: !devices.isEmpty)
         sweepTimer?.arm(afterMilliseconds: Self.sweepMilliseconds)
     }
@@ -181,7 +182,7 @@ final class Shard {
 
     private func handle(_ message: DeviceLifecycleMessage) {
         switch message {
-        case .enrol(let record, let tags, let address): home.enrol(record, tags, address)
+        case .enrol(let record, let tags, let key, let address): home.enrol(record, tags, key, address)
         case .enrolled(let address, let device, let isDurable):
             devices.enrolled(address, device, isDurable: isDurable)
         case .arrived(let hello, let connection): devices.adopt(connection, hello)

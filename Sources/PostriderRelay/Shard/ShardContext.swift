@@ -54,6 +54,9 @@ final class ShardContext {
     /// The index of the home of a device.
     func home(of device: DeviceIdentity) -> Int { device.home(among: outbox.shardCount) }
 
+    /// How often enrolment keys were used, on all shards.
+    var enrolmentUses: EnrolmentUses { policies.uses }
+
     /// Reads the newest access policy.
     func updatePolicy() { policy = policies.current }
 

@@ -50,13 +50,3 @@ extension DeviceLabel {
         self.init(device: device, name: name, isGiven: row.integer(2) != 0, tags: tags)
     }
 }
-
-extension EnrolmentKeyRecord {
-    /// Reads the key of the current row; nil if a column has an invalid value.
-    init?(row: Statement) {
-        guard let tags = DeviceTag.list(row.text(3)) else { return nil }
-        self.init(
-            name: row.text(0), digest: row.bytes(1), addedAt: Moment(milliseconds: row.integer(2)), tags: tags
-        )
-    }
-}

@@ -49,6 +49,10 @@ extension Registry {
             enrolmentKeys.put(record, by: \.name.bytes)
         case .removeEnrolmentKey(let name):
             enrolmentKeys.removeAll { $0.name.bytes == name.bytes }
+        case .countEnrolments(let digest, let used):
+            for index in enrolmentKeys.indices where enrolmentKeys[index].digest == digest {
+                enrolmentKeys[index].used = max(enrolmentKeys[index].used, used)
+            }
         case .putChannel(let record):
             channels.put(record, by: \.identity.bytes)
         case .removeChannel(let identity):

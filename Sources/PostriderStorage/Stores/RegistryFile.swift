@@ -12,8 +12,7 @@ final class RegistryFile: DatabaseFile {
     private let removeProviderKey: Statement
     private let putTopic: Statement
     private let removeTopic: Statement
-    private let putEnrolmentKey: Statement
-    private let removeEnrolmentKey: Statement
+    private let enrolmentKeys: EnrolmentKeyTable
     private let channels: ChannelTables
     private let presences: PresenceTables
     private let labels: LabelTable
@@ -72,6 +71,7 @@ final class RegistryFile: DatabaseFile {
             ChannelTables.schemaStep,
             PresenceTables.schemaStep,
             LabelTable.schemaStep,
+            EnrolmentKeyTable.schemaStep,
         ]
     )
 
@@ -98,8 +98,7 @@ final class RegistryFile: DatabaseFile {
         removeProviderKey = try database.prepare("DELETE FROM provider_key WHERE identifier = ?")
         putTopic = try database.prepare("REPLACE INTO topic VALUES (?,?,?)")
         removeTopic = try database.prepare("DELETE FROM topic WHERE topic = ?")
-        putEnrolmentKey = try database.prepare("REPLACE INTO enrolment_key VALUES (?,?,?,?)")
-        removeEnrolmentKey = try database.prepare("DELETE FROM enrolment_key WHERE name = ?")
+        enrolmentKeys = try EnrolmentKeyTable(database)
         channels = try ChannelTables(database)
         presences = try PresenceTables(database)
         labels = try LabelTable(database)
@@ -218,15 +217,9 @@ final class RegistryFile: DatabaseFile {
         case .removeTopic(let topic):
             removeTopic.bind(topic.text)
             try removeTopic.run()
-        case .putEnrolmentKey(let record):
-            putEnrolmentKey.bind(record.name)
-            putEnrolmentKey.bind(record.digest)
-            putEnrolmentKey.bind(record.addedAt.milliseconds)
-            putEnrolmentKey.bind(record.tags.map(\.text).joined(separator: " "))
-            try putEnrolmentKey.run()
-        case .removeEnrolmentKey(let name):
-            removeEnrolmentKey.bind(name)
-            try removeEnrolmentKey.run()
+        case .putEnrolmentKey(let record): try enrolmentKeys.put(record)
+        case .removeEnrolmentKey(let name): try enrolmentKeys.remove(name)
+        case .countEnrolments(let digest, let used): try enrolmentKeys.count(used, of: digest)
         case .putChannel(let record): try channels.put(record)
         case .removeChannel(let identity): try channels.remove(identity)
         case .putBroadcast(let broadcast): try channels.put(broadcast)

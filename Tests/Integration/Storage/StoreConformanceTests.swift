@@ -181,7 +181,8 @@ import Testing
     private func enrolmentKey(_ name: String, _ byte: UInt8) -> EnrolmentKeyRecord {
         EnrolmentKeyRecord(
             name: name, digest: [byte, 0, 255], addedAt: Moment(milliseconds: 5),
-            tags: byte > 1 ? DeviceTag.list("lobby web_servers") ?? [] : [])
+            tags: byte > 1 ? DeviceTag.list("lobby web_servers") ?? [] : [], endsAt: Moment(milliseconds: 8),
+            uses: byte > 1 ? 9 : nil, used: byte == 4 ? 2 : 0, namePattern: byte > 1 ? "kiosk-*" : nil)
     }
 
     private func channel(_ low: UInt64, _ storage: ChannelStorage = .mostRecent) throws -> ChannelRecord {
@@ -241,6 +242,8 @@ import Testing
             .putEnrolmentKey(enrolmentKey("\u{e9}", 2)), .putEnrolmentKey(enrolmentKey("z", 3)),
             .putEnrolmentKey(enrolmentKey("z", 4)), .putEnrolmentKey(enrolmentKey("y", 5)),
             .removeEnrolmentKey(name: "y"), .removeEnrolmentKey(name: "nobody"),
+            .countEnrolments(digest: [2, 0, 255], used: 3), .countEnrolments(digest: [2, 0, 255], used: 2),
+            .countEnrolments(digest: [7], used: 1),
         ] + channelChanges()
     }
 
@@ -262,9 +265,8 @@ import Testing
         registry.topics = [
             TopicRecord(topic: try #require(Topic("com.example.a")), team: "U", takesBroadcasts: false)
         ]
-        registry.enrolmentKeys = [
-            enrolmentKey("e\u{301}", 1), enrolmentKey("z", 4), enrolmentKey("\u{e9}", 2),
-        ]
+        registry.enrolmentKeys = [("e\u{301}", 1), ("z", 4), ("\u{e9}", 2)].map(enrolmentKey)
+        registry.enrolmentKeys[2].used = 3
         registry.channels = [try channel(1), try channel(2, .nothing)]
         registry.broadcasts = [try broadcast(1, "{\"a\":\"ü\"}")]
         return registry

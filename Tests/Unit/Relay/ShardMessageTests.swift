@@ -34,7 +34,7 @@ struct ShardMessageTests {
     ]
 
     private static let devices: [DeviceLifecycleMessage] = [
-        .enrol(Samples.record, [DeviceTag("a")].compactMap { $0 }, Samples.receipt(1)),
+        .enrol(Samples.record, [DeviceTag("a")].compactMap { $0 }, key: [1], Samples.receipt(1)),
         .enrolled(Samples.receipt(1), Samples.device, isDurable: true),
         .arrived(
             Hello(
