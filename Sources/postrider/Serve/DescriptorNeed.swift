@@ -15,10 +15,12 @@ struct DescriptorNeed: Equatable {
     private static let reserve = ConnectionLimits.server.descriptorReserve
 
     /// The need of a relay with this number of shards, each of which listens on this number of addresses.
-    static func relay(shards: Int, addresses: Int) -> DescriptorNeed {
+    ///
+    /// - Parameter callbacks: how many requests of callbacks may be open at once; 0 if callbacks are off.
+    static func relay(shards: Int, addresses: Int, callbacks: Int = 0) -> DescriptorNeed {
         DescriptorNeed(
             own: reserve + Limits.relayFiles + Limits.metricsFiles + Limits.metricsConnections.most
-                + shards * (Limits.shardFiles + addresses),
+                + callbacks + shards * (Limits.shardFiles + addresses),
             least: Limits.leastConnections,
             name: shards == 1 ? "a relay with 1 shard" : "a relay with \(shards) shards")
     }

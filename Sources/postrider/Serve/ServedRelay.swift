@@ -1,5 +1,6 @@
 import FoundationEssentials
 import PostriderCallbackSender
+import PostriderCallbacks
 import PostriderEvidence
 import PostriderNotifications
 import PostriderRelay
@@ -31,7 +32,10 @@ struct ServedRelay {
         let addresses =
             configuration.providerAddresses.count + configuration.developmentProviderAddresses.count
             + configuration.deviceAddresses.count
-        try DescriptorNeed.relay(shards: configuration.shards, addresses: addresses).check()
+        let calls = callbacks == nil ? 0 : Limits.callbacksUnderWay.all
+        try DescriptorNeed.relay(
+            shards: configuration.shards, addresses: addresses, callbacks: calls
+        ).check()
         let requests = try Termination.requests()
         let signer = EvidenceSigner(name: ProcessInfo.processInfo.hostName)
         var configuration = configuration
