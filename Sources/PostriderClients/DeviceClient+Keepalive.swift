@@ -12,6 +12,9 @@ extension DeviceClient {
         tellKeepalive(path, before, nil, granted)
     }
 
+    /// The relay has acknowledged the PING of ``confirm()``.
+    func confirmed() { delegate.linkConfirmed() }
+
     /// A link was cut after a silence.
     func pathWasCut(_ path: String, _ cut: PathKeepalive.Cut, granted: Int) {
         let before = paths[path].seconds(granted: granted)

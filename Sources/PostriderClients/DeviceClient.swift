@@ -168,6 +168,12 @@ public final class DeviceClient {
         }
     }
 
+    /// Asks the relay, by a PING, whether it has received all that was sent over the current link; if so,
+    /// ``DeviceClientDelegate/linkConfirmed()`` is called. Returns false if the link is not up.
+    public func confirm() -> Bool {
+        if case .linked(let connection) = state { connection.confirm() } else { false }
+    }
+
     private func connect() {
         lastLink = LinkNumber(value: lastLink.value + 1)
         let connection = DeviceConnection(

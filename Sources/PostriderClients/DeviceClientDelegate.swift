@@ -28,6 +28,10 @@ public protocol DeviceClientDelegate: AnyObject {
     /// none was for a long time.
     func keepaliveChanged(_ change: KeepaliveChange)
 
+    /// The relay has received all that was sent before ``DeviceClient/confirm()``. This is not called if the link ends
+    /// first.
+    func linkConfirmed()
+
     /// A topic is registered.
     func registered(_ registration: Registered)
 
@@ -56,6 +60,8 @@ extension DeviceClientDelegate {
     public func linkWillDisconnect(_ end: LinkEnd) {}
     /// The default does nothing, for owners without a log.
     public func keepaliveChanged(_ change: KeepaliveChange) {}
+    /// The default does nothing, for owners that ask for no confirmation.
+    public func linkConfirmed() {}
     /// The default does nothing, for devices without channels.
     public func subscribed(to channel: ChannelIdentity) {}
     /// The default does nothing, for devices without channels.

@@ -33,6 +33,7 @@ final class DeviceConnection: EndpointOwner {
     /// The name of the network path; nil before the connection.
     private var path: String?
     private var silence = LinkSilence()
+    private var pings = OpenPings()
     /// The deadline of the answer to a PING.
     private lazy var pongTimer = loop.makeTimer { [unowned self] in pongIsOverdue() }
 
@@ -95,6 +96,18 @@ final class DeviceConnection: EndpointOwner {
         let bytes = frame
         endpoint.streams.send(stream, bytes.span)
         silence.said(at: loop.now)
+    }
+
+    /// Has the relay confirm what was sent. Returns false if the link is not up.
+    func confirm() -> Bool {
+        guard phase == .linked, !isFinished, end == nil else { return false }
+        ping(.confirmation)
+        return true
+    }
+
+    private func ping(_ purpose: OpenPings.Purpose) {
+        pings.sent(purpose)
+        endpoint.streams.ping()
     }
 
     /// Ends this side of the stream.
@@ -169,6 +182,11 @@ final class DeviceConnection: EndpointOwner {
     func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
 
     func pingAcknowledged() {
+        guard pings.answered() != .confirmation else {
+            silence.heard(at: loop.now)
+            client?.confirmed()
+            return
+        }
         pongTimer.disarm()
         guard let seconds = silence.ponged(at: loop.now, interval: keepaliveSeconds) else { return }
         client?.pathBore(path ?? "", silentSeconds: seconds, granted: grantedSeconds)
@@ -211,7 +229,7 @@ final class DeviceConnection: EndpointOwner {
         case .linked:
             endpoint.streams.forgiveEmptyFrames()
             if !pongTimer.isArmed { silence.pinged(at: loop.now) }
-            endpoint.streams.ping()
+            ping(.keepalive)
             arm(keepaliveSeconds * 1000)
             guard !pongTimer.isArmed else { return }
             _ = endpoint.takeHeard()

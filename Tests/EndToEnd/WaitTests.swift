@@ -64,16 +64,8 @@ extension EndToEnd {
             }
         }
 
-        @Test("says of each push what its handler says, while links are cut at random")
+        @Test("says of each of 1,000 pushes what its handler says, while links are cut at random")
         func cuts() async throws {
-            struct Line: Decodable {
-                let apnsIdentity: String
-                let state: String
-                enum CodingKeys: String, CodingKey {
-                    case apnsIdentity = "apns-id"
-                    case state
-                }
-            }
             try await onStage { stage in
                 let relay = try await stage.startRelay()
                 let cutter = try stage.python(
@@ -86,26 +78,51 @@ extension EndToEnd {
                     *) echo "reached $POSTRIDER_APNS_ID" >> "$0";;
                     esac
                     """
-                try stage.handle(script, topic: relay.topic, "parallelism: 2")
+                try stage.handle(script, topic: relay.topic, "parallelism: 4")
                 _ = try await stage.startAgent(
                     of: relay,
                     options: [
                         "--apps-directory", stage.path("apps"), "--delivery-attempts", "1",
                     ], through: port)
                 let token = try await stage.token(of: relay)
-                let count = 200
-                let tokens = Array(repeating: token, count: count)
-                let send = try stage.send(
-                    ["--wait", "done", "--json", "--timeout", "4m", "--alert", "x"] + tokens)
-                let code = try await send.exitCode()
-                let lines = try send.output.map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
-                let said = Set(lines.map { "\($0.state) \($0.apnsIdentity)".lowercased() })
+                // One command with 980 pushes, and 20 commands with one push each, all at the same time.
+                let many = try stage.send(
+                    ["--wait", "done", "--json", "--timeout", "4m", "--alert", "x"]
+                        + Array(repeating: token, count: 980))
+                var said: Set<String> = []
+                try await withThrowingTaskGroup(of: String.self) { group in
+                    for _ in 1...20 { group.addTask { try await alone(stage, token) } }
+                    for try await line in group { said.insert(line) }
+                }
+                let code = try await many.exitCode()
+                let lines = try many.output.map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
+                #expect(code == (lines.contains { $0.state == "failed" } ? 5 : 0), "\(many.transcript)")
+                said.formUnion(lines.map { "\($0.state) \($0.apnsIdentity)".lowercased() })
                 let text = try String(contentsOfFile: stage.path("journal"), encoding: .utf8)
                 let journal = Set(text.lowercased().split(separator: "\n").map(String.init))
-                #expect(said.count == count && cutter.output.contains("cut"))
+                #expect(said.count == 1000 && cutter.output.contains("cut"))
                 #expect(said == journal)
-                #expect(code == (said.contains { $0.hasPrefix("failed") } ? 5 : 0), "\(send.transcript)")
             }
+        }
+
+        private struct Line: Decodable {
+            let apnsIdentity: String
+            let state: String
+            enum CodingKeys: String, CodingKey {
+                case apnsIdentity = "apns-id"
+                case state
+            }
+        }
+
+        /// Sends one push by a command of its own, and returns what its exit code says of it.
+        private func alone(_ stage: Stage, _ token: String) async throws -> String {
+            let identity = UUID().uuidString
+            let send = try stage.send([
+                "--wait", "done", "--timeout", "4m", "--alert", "x", "--apns-id", identity, token,
+            ])
+            let words: [Int32: String] = [0: "reached", 5: "failed"]
+            let code = try await send.exitCode()
+            return "\(words[code] ?? "exit code \(code)") \(identity)".lowercased()
         }
 
         @Test("is what any program can do on the control socket")

@@ -6,6 +6,9 @@ protocol OutboundLink: AnyObject {
     /// ``DeviceClient/send(_:)``. Acknowledgements belong to the current link.
     @discardableResult
     func send(_ message: DeviceMessage) -> Bool
+    /// Asks whether the relay has received what was sent; ``Reporter/confirmed()`` is called if so. Returns false if
+    /// the link is not up.
+    func confirm() -> Bool
     /// Ends the current link, because something on it cannot be acknowledged: the relay sends it again over the next
     /// one.
     func startAnew()

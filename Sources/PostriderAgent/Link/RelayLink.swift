@@ -202,6 +202,8 @@ final class RelayLink: OutboundLink {
         return client?.send(message) ?? false
     }
 
+    func confirm() -> Bool { client?.confirm() ?? false }
+
     func startAnew() {
         guard !isPausing, !isStopping else { return }
         isPausing = true
@@ -274,6 +276,8 @@ extension RelayLink: DeviceClientDelegate {
     }
 
     func keepaliveChanged(_ change: KeepaliveChange) { log.notice("\(change)") }
+
+    func linkConfirmed() { router.reporter.confirmed() }
 
     func registered(_ registration: Registered) { router.registered(registration) }
 

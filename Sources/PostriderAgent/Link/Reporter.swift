@@ -14,8 +14,10 @@ final class Reporter {
 
     private let scheduler: any Scheduler
     private var events: [Told] = []
-    /// The reports that were sent last: if the link is lost soon after, so are they, perhaps.
+    /// The reports that were sent and not confirmed: if the link is lost, so are they, perhaps.
     private var sent: [Told] = []
+    /// How many of them the confirmation that is under way is about; nil if none is under way.
+    private var confirming: Int?
     private lazy var timer = scheduler.makeTimer { [unowned self] in send() }
 
     /// A report that was sent at least once.
@@ -48,6 +50,18 @@ final class Reporter {
     /// The link is up: sends the reports that wait.
     func linkIsUp() { send() }
 
+    /// The relay has received what was sent before the confirmation was asked for.
+    func confirmed() {
+        sent.removeFirst(min(confirming ?? 0, sent.count))
+        confirming = nil
+        askForConfirmation()
+    }
+
+    private func askForConfirmation() {
+        guard confirming == nil, !sent.isEmpty, link?.confirm() == true else { return }
+        confirming = sent.count
+    }
+
     /// The link has ended, perhaps together with the reports that were sent last: these are sent again. The relay's
     /// trace shows a report that arrives twice only once.
     func linkEnded() {
@@ -59,6 +73,7 @@ final class Reporter {
         }
         events = (doubtful + events).suffix(Limits.reportsWaiting)
         sent = []
+        confirming = nil
     }
 
     private func send() {
@@ -71,7 +86,11 @@ final class Reporter {
                 Told(event: $0.event, sentAt: scheduler.now, repeats: $0.repeats)
             }
             events.removeFirst(count)
-            sent = (sent + told).suffix(Limits.reportsDoubtful)
+            sent += told
+            let surplus = max(0, sent.count - Limits.reportsDoubtful)
+            sent.removeFirst(surplus)
+            confirming = confirming.map { max(0, $0 - surplus) }
         }
+        askForConfirmation()
     }
 }

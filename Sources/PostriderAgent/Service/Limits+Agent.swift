@@ -13,13 +13,15 @@ extension Limits {
     static let reportsWaiting = 1024
     /// Milliseconds for which reports are collected, so that the link is not woken for each.
     static let reportDelayMilliseconds = 1000
-    /// Milliseconds after which a report is assumed to have arrived: longer than a dead link goes unnoticed with the
-    /// default keepalive.
+    /// Milliseconds after which a report that was not confirmed is assumed to have arrived: longer than a dead link
+    /// goes unnoticed with the default keepalive.
     static let reportRepeatMilliseconds = 90_000
-    /// How many sent reports are kept, to be sent again if the link is lost. At 250 bytes each: 64 KiB.
-    static let reportsDoubtful = 256
-    /// How often a report is sent again: a relay takes ``Limits/reportsPerNotification``, repeats included.
-    static let reportRepeats = 2
+    /// How many reports are kept until the relay has confirmed them, to be sent again if the link is lost first. At 250
+    /// bytes each: 256 KiB.
+    static let reportsDoubtful = 1024
+    /// How often a report is sent again. A relay takes ``Limits/reportsPerNotification`` for each notification,
+    /// including those that arrive twice; most of these have not arrived.
+    static let reportRepeats = 16
     /// Deliveries that may be under way to an app on one stream.
     static let appWindow = DeliveryWindow.largest
     /// Connections to the app socket that one user may have.

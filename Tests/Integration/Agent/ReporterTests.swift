@@ -120,4 +120,30 @@ struct ReporterTests {
         let events = fixture.link.reports.flatMap(\.events)
         #expect(events[1] == events[2] && events[0].text == "well")
     }
+
+    @Test("sends on each next link what no relay has confirmed, however short the links are")
+    func confirmation() {
+        fixture.link.confirms = true
+        for identity in 1...300 as ClosedRange<UInt64> {
+            fixture.router.reporter.note(.done, of: named(identity))
+        }
+        for _ in 1...3 {
+            fixture.clock.fireTimers()
+            fixture.router.linkEnded()
+            fixture.router.reporter.linkIsUp()
+        }
+        #expect(reported.count == 4 * 300 && fixture.link.confirmations == 4)
+        fixture.router.reporter.note(.done, of: named(301))
+        fixture.clock.fireTimers()
+        #expect(fixture.link.confirmations == 4)
+        fixture.router.reporter.confirmed()
+        #expect(fixture.link.confirmations == 5)
+        fixture.router.linkEnded()
+        fixture.router.reporter.linkIsUp()
+        #expect(reported.suffix(2) == ["done 301", "done 301"])
+        fixture.router.reporter.confirmed()
+        fixture.router.linkEnded()
+        fixture.router.reporter.linkIsUp()
+        #expect(reported.count == 4 * 300 + 2)
+    }
 }

@@ -75,9 +75,18 @@ final class RecordedLink: OutboundLink {
     /// Whether the link accepts reports.
     var isUp = true
     var reports: [Report] = []
+    /// Whether the relay answers confirmations, and how many were asked for.
+    var confirms = false
+    var confirmations = 0
 
     var receptions: [Reception] = []
     var fetches = 0
+
+    func confirm() -> Bool {
+        guard isUp, confirms else { return false }
+        confirmations += 1
+        return true
+    }
 
     @discardableResult
     func send(_ message: DeviceMessage) -> Bool {
