@@ -90,7 +90,7 @@ extension AppRouter {
     /// Reads the rows of these topics again, from the first one on.
     func retry(_ topics: Set<String>) {
         for topic in topics {
-            attachments[topic]?.lastRow = 0
+            attachments[topic]?.rewind()
             markDue(topic)
         }
     }

@@ -95,7 +95,7 @@ extension AppRouter {
             let index = remaining.streams.firstIndex(where: { $0 === stream })
         else { return }
         remaining.streams.remove(at: index)
-        if index == remaining.streams.count { remaining.lastRow = 0 }
+        if index == remaining.streams.count { remaining.rewind() }
         attachments[topic] = remaining.streams.isEmpty ? nil : remaining
         isReceptionStale = true
         dueTopics.insert(topic)

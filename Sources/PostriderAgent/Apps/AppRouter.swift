@@ -37,7 +37,7 @@ final class AppRouter {
     private(set) lazy var system = SystemEvents(self, scheduler: scheduler, log: log)
 
     /// By topic: its streams, the newest last, and the last row that the newest has been given.
-    var attachments: [String: Attachments] = [:]
+    var attachments: [String: TopicAttachments] = [:]
     var arrivals: [Inbox.Arrival] = []
     var acknowledgements: [UInt64] = []
     private var handled: [Int64] = []
@@ -64,11 +64,6 @@ final class AppRouter {
 
     /// Armed while the disk has no room to copy the write-ahead log into the database.
     private lazy var copying = scheduler.makeTimer { [unowned self] in endTurn(copiesLog: true) }
-
-    struct Attachments {
-        var streams: [AppStream] = []
-        var lastRow: Int64 = 0
-    }
 
     private static let retryMilliseconds = 1000
 
@@ -183,43 +178,16 @@ final class AppRouter {
 
     private static let brokenReason = "The app ended, or lost its connection, without having handled it."
 
-    /// The record of a topic, added if it is new, if the stream's user may have it. With `environment` it gets a token
-    /// there; without, none.
-    func admit(_ text: String, in environment: Environment?, for stream: AppStream) throws -> AppRecord {
-        guard let topic = Topic(text) else { throw AppRefusal.notATopic }
-        if programs?.excludes(stream, from: text) == true { throw AppRefusal.hasHandler(topic) }
-        if let user = declarations[text], user != stream.user { throw AppRefusal.notYours(topic) }
-        guard var record = state.apps[text] else {
-            guard hasRoom(for: text) else { throw AppRefusal.tooMany }
-            return try state.apps.add(
-                topic, user: stream.user, in: environment ?? .production, isWanted: environment != nil)
-        }
-        guard owner(of: record) == stream.user else { throw AppRefusal.notYours(topic) }
-        let isSame = environment ?? record.environment == record.environment
-        record = AppRecord(
-            number: record.number, topic: topic, user: stream.user,
-            environment: environment ?? record.environment, token: isSame ? record.token : nil,
-            isWanted: environment != nil || record.isWanted)
-        try state.apps.put(record)
-        return record
-    }
-
-    /// Whether there is room for another app. Declared apps always have room.
-    private func hasRoom(for topic: String) -> Bool {
-        let others = state.apps.records.keys.count { declarations[$0] == nil }
-        return declarations[topic] != nil || others + declarations.count < Limits.registrationsPerDevice
-    }
-
     func owner(of record: AppRecord) -> UInt32 { declarations[record.topic.text] ?? record.user }
 
     /// Begins the delivery of a topic to a stream.
     func attach(_ stream: AppStream, to topic: String) {
         if !stream.isGreeted { system.endMovement() }
-        var present = attachments[topic] ?? Attachments()
+        var present = attachments[topic] ?? TopicAttachments()
         guard present.streams.last !== stream else { return }
         present.streams.removeAll { $0 === stream }
         present.streams.append(stream)
-        present.lastRow = 0
+        present.rewind()
         attachments[topic] = present
         isReceptionStale = true
         dueTopics.insert(topic)
@@ -236,7 +204,7 @@ final class AppRouter {
     /// Commits the changes of the turn, then acknowledges them, then hands over what is due.
     func endTurn(copiesLog: Bool = false) {
         let isChanged = !arrivals.isEmpty || !handled.isEmpty || !failures.isEmpty
-        if isChanged || !acknowledgements.isEmpty { commit() }
+        let fresh = isChanged || !acknowledgements.isEmpty ? commit() : []
         if state.boundLog(isAnotherAttempt: copiesLog), !copying.isArmed {
             copying.arm(afterMilliseconds: Limits.logRetryMilliseconds)
         }
@@ -244,7 +212,7 @@ final class AppRouter {
         presenter?.present()
         for topic in dueTopics where !unsettled.contains(topic) {
             callApp(topic)
-            handOver(topic)
+            handOver(topic, fresh)
         }
         // While the disk refuses to store that an app has handled something, the app gets nothing new: an agent that is
         // killed hands the uncommitted again, and apps remember no more than a window of deliveries.
@@ -253,15 +221,22 @@ final class AppRouter {
     }
 
     /// Commits. What cannot be stored is not acknowledged: the relay keeps it and sends it again over a new link.
-    private func commit() {
+    ///
+    /// - Returns: what was stored and waits now.
+    private func commit() -> [Inbox.Stored] {
         defer {
             arrivals.removeAll(keepingCapacity: true)
             acknowledgements.removeAll(keepingCapacity: true)
         }
+        var fresh: [Inbox.Stored] = []
         do throws(StoreError) {
             if !arrivals.isEmpty || !handled.isEmpty || !failures.isEmpty {
                 let outcome = try state.inbox.commit(
-                    arrivals, handled: handled, failures: failures, mostAttempts: mostAttempts, now: now)
+                    arrivals, handled: handled, failures: failures, mostAttempts: mostAttempts, now: now
+                ) { fresh = $0 }
+                let replaced = Set(outcome.replaced.map(\.row))
+                // Which rows of a full inbox were dropped is not known: those of its app are read.
+                fresh.removeAll { replaced.contains($0.row) || outcome.dropped[$0.app] != nil }
                 told(outcome)
             }
             handled.removeAll(keepingCapacity: true)
@@ -273,19 +248,32 @@ final class AppRouter {
             retry.arm(afterMilliseconds: Self.retryMilliseconds)
             if !arrivals.isEmpty || !acknowledgements.isEmpty { link?.startAnew() }
         }
+        return fresh
     }
 
-    /// Sends a topic's newest stream as much as it has room for, in order.
-    private func handOver(_ topic: String) {
+    /// Sends a topic's newest stream as much as it has room for, in order. A stream that has been given all that was
+    /// stored before this turn gets what the turn has stored as it is; for any other the inbox is read.
+    private func handOver(_ topic: String, _ fresh: [Inbox.Stored]) {
         guard let record = state.apps[topic], var present = attachments[topic],
             let stream = present.streams.last, stream.hasRoom
         else { return }
+        let fresh = fresh.filter { $0.app == record.number }
+        let count = state.inbox.storedCount(of: record.number)
+        let isAtEnd = !fresh.isEmpty && present.storedCount == count - fresh.count
+        var isAll = true
+        let send = { (row: Int64, parcel: Parcel) in
+            if !self.redelivery.holds(row) { stream.send(parcel, from: row, at: self.scheduler.now) }
+            present.lastRow = row
+            isAll = stream.hasRoom
+            return isAll
+        }
         do throws(StoreError) {
-            try state.inbox.forEachPending(of: record.number, after: present.lastRow) { row, parcel in
-                if !redelivery.holds(row) { stream.send(parcel, from: row, at: scheduler.now) }
-                present.lastRow = row
-                return stream.hasRoom
+            if isAtEnd {
+                for message in fresh { guard send(message.row, message.parcel) else { break } }
+            } else {
+                try state.inbox.forEachPending(of: record.number, after: present.lastRow, send)
             }
+            present.storedCount = isAll ? count : nil
         } catch {
             trouble.note(error)
         }

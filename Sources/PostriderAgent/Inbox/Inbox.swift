@@ -18,6 +18,12 @@ final class Inbox {
     /// Called for every message that is stored, within the transaction.
     var whenStored: ((Arrival) throws(StoreError) -> Void)?
 
+    /// How many messages have been stored for each app since the file was opened, also by transactions that were
+    /// rolled back.
+    private var storedCounts: [Int64: Int] = [:]
+    /// What the last call of ``store(_:)`` has stored.
+    private var storing: [Stored] = []
+
     private let database: Database
     private let deadLetters: DeadLetters
     private let see: Statement
@@ -78,9 +84,13 @@ final class Inbox {
 
     /// Stores arrivals, removes handled rows and counts failures in one transaction: either all of it is committed, or
     /// nothing has changed. A row that does not exist is not an error.
+    ///
+    /// - Parameter stored: is given the messages that were stored, once they are durable. Their rows may be gone again
+    ///   if the outcome says that messages were replaced or dropped.
     func commit(
         _ arrivals: [Arrival], handled: [Int64], failures: [Failure] = [],
-        mostAttempts: Int = Limits.deliveryAttempts.usual, now: Moment
+        mostAttempts: Int = Limits.deliveryAttempts.usual, now: Moment,
+        stored: ([Stored]) -> Void = { _ in }
     ) throws(StoreError) -> Outcome {
         var outcome = Outcome()
         try database.transaction { () throws(StoreError) in
@@ -100,11 +110,14 @@ final class Inbox {
                 if count.isDead { outcome.dead.append(failure) } else { outcome.again.append(failure) }
             }
         }
+        stored(storing)
+        storing = []
         return outcome
     }
 
     /// Stores arrivals, within a transaction of the caller.
     func store(_ arrivals: [Arrival]) throws(StoreError) -> Outcome {
+        storing.removeAll(keepingCapacity: true)
         var outcome = Outcome()
         for arrival in arrivals {
             try store(arrival, &outcome)
@@ -134,6 +147,10 @@ final class Inbox {
             guard body(pending.integer(0), parcel) else { return }
         }
     }
+
+    /// A number that grows with every message that is stored for an app: while it has not changed, there is nothing
+    /// new to read.
+    func storedCount(of app: Int64) -> Int { storedCounts[app] ?? 0 }
 
     /// How many messages wait for an app.
     func count(of app: Int64) throws(StoreError) -> Int {
@@ -236,6 +253,8 @@ final class Inbox {
         append.bind(arrival.parcel.kind)
         append.bind(arrival.parcel.collapse)
         try append.run()
+        storedCounts[arrival.app, default: 0] += 1
+        storing.append(Stored(row: row, app: arrival.app, parcel: arrival.parcel))
         try whenStored?(arrival)
     }
 

@@ -32,6 +32,14 @@ extension Inbox {
         var replaced: [Replaced] = []
     }
 
+    /// A message that was stored.
+    struct Stored {
+        let row: Int64
+        /// The number of its app.
+        let app: Int64
+        let parcel: Parcel
+    }
+
     /// A message that was replaced by a newer one.
     struct Replaced: Equatable {
         let row: Int64

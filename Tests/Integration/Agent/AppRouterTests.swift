@@ -1,5 +1,6 @@
 import PostriderCourier
 import PostriderNotifications
+import PostriderStorage
 import Testing
 
 @testable import PostriderAgent
@@ -12,6 +13,22 @@ struct AppRouterTests {
     init() throws { fixture = try RouterFixture() }
 
     private func attached(user: UInt32 = 1000) -> RecordedApp { fixture.attached(user: user) }
+
+    @Test("hands what arrives to an app that listens as it came, and reads it from the disk only for another")
+    func inHand() throws {
+        let (app, database) = (fixture.attached(), fixture.files.state.trusted.file.database)
+        fixture.arrive(1)
+        fixture.router.endTurn()
+        // Whatever is stored from now on cannot be read.
+        fixture.files.state.inbox.whenStored = { _ throws(StoreError) in
+            try database.execute("UPDATE inbox SET message = x'00'")
+        }
+        fixture.arrive(2, 3)
+        fixture.router.endTurn()
+        #expect(app.identities == [1, 2, 3] && fixture.link.acknowledged == [1, 2, 3])
+        let next = fixture.attached()
+        #expect(next.delivered.isEmpty)
+    }
 
     @Test("acknowledges what is safe, then hands it over in order")
     func order() {
