@@ -19,6 +19,8 @@ extension RuleEffect {
         goaway = try Self.goaway(reader)
         outcome = try Self.outcome(reader, lasts: lasts)
         guard outcome != .pass || delay != nil || goaway != nil else {
+            // A misspelt word is named first.
+            try reader.finish()
             throw reader.error("does nothing; write what to do, such as 'status: 503' or 'delay: 200ms'")
         }
         switch outcome {

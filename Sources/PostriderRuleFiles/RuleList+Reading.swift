@@ -22,11 +22,10 @@ extension RuleList {
             if let name = item.rule.name, let other = earlier.firstIndex(where: { $0.rule.name == name }) {
                 throw item.reader.error("name", "is that of rule \(other + 1), too; give each its own")
             }
-            if let other = earlier.firstIndex(where: {
-                $0.rule.takesEverything && $0.rule.phase == item.rule.phase
-            }) {
+            if let other = earlier.firstIndex(where: { $0.rule.takesAll(of: item.rule) }) {
+                let pushes = earlier[other].rule.condition.isEverything ? "every push" : "all of its pushes"
                 throw item.reader.error(
-                    "can never match: rule \(other + 1) above it takes every push; move that one to the end")
+                    "can never match: rule \(other + 1) above it takes \(pushes); move that one to the end")
             }
         }
         list.rules = rules.map(\.rule)
@@ -84,8 +83,19 @@ private struct PhasedRule {
 }
 
 extension PushRule {
-    /// Whether every push that reaches the rule in its phase matches it.
-    fileprivate var takesEverything: Bool { condition.isEverything && lastsMilliseconds == nil }
+    /// Whether every push that would match a later rule of the same phase matches this one.
+    fileprivate func takesAll(of later: PushRule) -> Bool {
+        guard phase == later.phase, lastsMilliseconds == nil, condition.ordinals == nil,
+            condition.probability == nil
+        else { return false }
+        let (mine, other) = (condition, later.condition)
+        return (mine.token == nil || mine.token == other.token)
+            && (mine.topic == nil || mine.topic == other.topic)
+            && (mine.pushType == nil || mine.pushType == other.pushType)
+            && (mine.connection == nil || mine.connection == other.connection)
+            && mine.headers.allSatisfy { field in other.headers.contains { $0 == field } }
+            && mine.payload.allSatisfy(other.payload.contains)
+    }
 
     fileprivate init(_ reader: YAMLReader, of phase: RulePhase?) throws(YAMLError) {
         let lasts = try reader.milliseconds("for", in: 1...Limits.ruleMilliseconds)

@@ -74,7 +74,7 @@ public struct RuleBook: Sendable {
     }
 
     private var rows: [Row]
-    /// The time of the first push, from which phases are counted; nil before it.
+    /// The time from which phases are counted: that of the first push unless ``begin(at:)`` was called; nil before it.
     private var start: Moment?
     /// Tokens that rules have unregistered, with the time and the index of the rule.
     private var unregistered: [String: (since: Moment, row: Int)] = [:]
@@ -90,6 +90,11 @@ public struct RuleBook: Sendable {
             Row(rule: rule, random: SplitMix64(seed: list.seed ^ UInt64(index + 1) &* 0xD1B5_4A32_D192_ED03))
         }
         readsPayloads = list.rules.contains { !$0.condition.payload.isEmpty }
+    }
+
+    /// Counts phases from this time, and not from the first push. Has no effect after the first push.
+    public mutating func begin(at now: Moment) {
+        if start == nil { start = now }
     }
 
     /// The counts of all rules, in their order.

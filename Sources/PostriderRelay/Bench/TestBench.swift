@@ -1,5 +1,5 @@
 public import PostriderCaptures
-import PostriderNotifications
+public import PostriderNotifications
 public import PostriderRules
 import Synchronization
 
@@ -130,6 +130,10 @@ public final class TestBench: Sendable {
     func decide(_ push: PushFacts, at now: Moment) -> RuleDecision? {
         state.withLock { $0.book.decide(push, at: now) }
     }
+
+    /// Counts the phases of the present rules from this time, and not from the first push. Has no effect after the
+    /// first push.
+    public func beginRules(at now: Moment) { state.withLock { $0.book.begin(at: now) } }
 
     /// Replaces the rules. Counts begin anew, and tokens that rules had unregistered are valid again.
     func replaceRules(_ text: String) throws(RuleMistake) {

@@ -19,9 +19,9 @@ extension LoadArguments {
     /// Runs the plan and returns the outcome.
     func carryOut(watch: (@Sendable (LoadProgress) -> Void)?) async throws -> Outcome {
         switch place {
-        case .own(let folder, let settings, let processors):
+        case .own(let folder, let settings, let processors, let scenario):
             let relay = try await SpawnedRelay.start(
-                topics: topics, in: folder, settings: settings, processors: processors)
+                topics: topics, in: folder, settings: settings, processors: processors, scenario: scenario)
             let result: Result<LoadResult, any Error>
             do {
                 result = .success(

@@ -24,6 +24,9 @@ extension LoadCommand {
             .init(
                 "Pushes to unknown devices: the cost of accepting a push",
                 "postrider load push --absent --now-or-never"),
+            .init(
+                "What a load meets on a bad day",
+                "postrider load --rate 100 --for 1m --scenario deploy/scenarios/outage.yaml"),
             .init("The cost of 15,000 connected devices", "postrider load idle --devices 15000"),
             .init(
                 "Any server that speaks the APNs provider API",
@@ -97,6 +100,11 @@ extension LoadCommand {
             .list(
                 "relay-setting", "NAME=VALUE",
                 "A setting of the relay that this command starts, such as shards=1 or trace=false."),
+            .file(
+                "scenario",
+                "A file of rules that the relay that this command starts applies to the pushes, such as "
+                    + "those in deploy/scenarios. SCENARIO or FILE is the load, and this is what the "
+                    + "relay does to it."),
             .value(
                 "relay-processors", "LIST",
                 "The processors of the relay that this command starts, in the notation of taskset."),

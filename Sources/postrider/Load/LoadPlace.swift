@@ -6,8 +6,8 @@ import PostriderTransport
 
 /// The server that the load is for.
 enum LoadPlace: Equatable {
-    /// A relay that is started for the run, with these settings.
-    case own(folder: String?, settings: [String], processors: String?)
+    /// A relay that is started for the run, with these settings, and a file of rules for its pushes.
+    case own(folder: String?, settings: [String], processors: String?, scenario: String?)
     /// The relay of `postrider dev` in a folder.
     case dev(DevValues)
     /// A running relay: the addresses for providers and for devices, and the control socket through which
@@ -49,7 +49,7 @@ enum LoadPlace: Equatable {
         guard let folder else {
             self = .own(
                 folder: options.string("relay-directory"), settings: try Self.relaySettings(options),
-                processors: options.string("relay-processors"))
+                processors: options.string("relay-processors"), scenario: try Self.scenario(options))
             return
         }
         guard let values = try DevValues.read(from: DevFolder(folder)) else {
@@ -77,7 +77,7 @@ enum LoadPlace: Equatable {
             let homes = places.map { "--\($0)" }.joined(separator: " or ")
             throw options.error("--\(name) goes with \(homes); name the server")
         }
-        let own = ["relay-directory", "relay-setting", "relay-processors"]
+        let own = ["relay-directory", "relay-setting", "relay-processors", "scenario"]
         if let place, let name = own.first(where: options.isSet) {
             throw options.error("--\(name) is for a relay of its own; leave out --\(place) or this")
         }
@@ -108,5 +108,12 @@ enum LoadPlace: Equatable {
             settings[String(text[..<sign])] = String(text[text.index(after: sign)...])
         }
         return settings.sorted { $0.key < $1.key }.flatMap { ["--\($0.key)", $0.value] }
+    }
+
+    /// The file of rules for the relay that is started. Its mistakes are reported before the run.
+    private static func scenario(_ options: ParsedOptions) throws -> String? {
+        guard let file = options.string("scenario") else { return nil }
+        _ = try DevBench.rules(file)
+        return file
     }
 }

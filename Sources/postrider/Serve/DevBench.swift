@@ -14,23 +14,28 @@ enum DevBench {
             guard text == "false" else {
                 throw options.error("--capture must be true or false, not '\(text)'")
             }
-            for other in ["any-token", "rules", "capture-secrets"] where options.isSet(other) {
+            for other in ["any-token", "rules", "scenario", "capture-secrets"] where options.isSet(other) {
                 throw options.error("--\(other) needs captures; leave --capture out")
             }
             return nil
         }
-        var rules = RuleList()
-        if let file = options.string("rules") {
-            let text = try FileText.read(file, "The file of rules")
-            do throws(YAMLError) {
-                rules = try RuleList.reading(text, file: file)
-            } catch {
-                throw CommandFailure(error.description, exitCode: 2)
-            }
+        if options.isSet("rules"), options.isSet("scenario") {
+            throw options.error("--rules and --scenario are both files of rules; give one of them")
         }
+        let file = options.string("scenario") ?? options.string("rules")
         return make(
-            rules, acceptsAnyToken: options.isSet("any-token"), keepsSecrets: options.isSet("capture-secrets")
-        )
+            try file.map(rules) ?? RuleList(), acceptsAnyToken: options.isSet("any-token"),
+            keepsSecrets: options.isSet("capture-secrets"))
+    }
+
+    /// Reads a file of rules.
+    static func rules(_ file: String) throws -> RuleList {
+        let text = try FileText.read(file, "The file of rules")
+        do throws(YAMLError) {
+            return try RuleList.reading(text, file: file)
+        } catch {
+            throw CommandFailure(error.description, exitCode: 2)
+        }
     }
 
     /// Makes test features whose rules can be replaced over the control socket.
@@ -64,6 +69,17 @@ enum DevBench {
         return try CapturesService(at: address, bench, names: names)
     }
 
+    /// Reports on stderr how often each rule of a scenario has matched.
+    static func tellMatches(of bench: TestBench?) {
+        for count in bench?.ruleCounts ?? [] where count.matched > 0 {
+            let name = count.name.map { " '\($0)'" } ?? ""
+            let pushes = count.considered == 1 ? "push" : "pushes"
+            Console.complain(
+                "postrider: rule \(count.rule)\(name) matched \(count.matched) of \(count.considered) "
+                    + "\(pushes) that fulfilled its conditions")
+        }
+    }
+
     /// Logs at the end which rules never matched, because a test that relies on them has tested nothing.
     static func tellUnmatchedRules(of bench: TestBench?, _ log: Log) {
         for count in bench?.ruleCounts ?? [] where count.matched == 0 {
@@ -85,6 +101,10 @@ enum DevBench {
             "Answer 200 to pushes to unknown device tokens of 64 to 200 hexadecimal digits, and "
                 + "capture them."),
         .file("rules", "A file of rules that change the answers to pushes, as YAML or JSON."),
+        .file(
+            "scenario",
+            "A file of rules, such as those in deploy/scenarios, whose phases begin when the relay is "
+                + "ready; at the end, how often each rule matched is reported."),
         .value(
             "capture", "true|false",
             "Whether the relay stores requests for 'postrider captures'; true if not given. false: "

@@ -20,13 +20,12 @@ enum DevCommand: Command {
         let level = try options.choice("log-level", of: LogLevel.self)?.level ?? .warning
         let format = try options.choice("log-format", of: LogFormat.self) ?? .text
         let folder = try DevFolder(options)
-        let now = Moment(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
         let place = try DevPlace(options)
         let bench = try DevBench.make(options)
         let callbacks = try CallbackArguments(options)
         try ParentOption.follow(options)
         defer { if options.isSet("temporary") { folder.remove() } }
-        let changes = try folder.prepare(topics: topics, names: place.names, now: now)
+        let changes = try folder.prepare(topics: topics, names: place.names, now: Self.now)
         let host = place.address
         var configuration = RelayConfiguration(
             providerAddresses: [try SocketAddress(host: host, port: ports.provider)],
@@ -60,6 +59,8 @@ enum DevCommand: Command {
         values.capturesAddress = captures?.address?.description
         try values.write(to: folder)
         let output = try Console.makeOutput()
+        let isScenario = options.isSet("scenario")
+        if isScenario { bench?.beginRules(at: Self.now) }
         if options.isSet("json") {
             output.add(try Console.json(values))
         } else {
@@ -73,9 +74,12 @@ enum DevCommand: Command {
             return ReloadResult(
                 sentence: "new connections see the certificate in \(configuration.certificateChainFile)")
         }
+        if isScenario { DevBench.tellMatches(of: bench) }
         DevBench.tellUnmatchedRules(of: bench, log)
         return code
     }
+
+    private static var now: Moment { Moment(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
 
     private static func topics(_ options: ParsedOptions) throws -> [Topic] {
         let texts = options.list("topic")
@@ -218,6 +222,9 @@ enum DevCommand: Command {
             .init(
                 "A relay that accepts any device token and follows rules",
                 "postrider dev --any-token --rules bad-day.yaml"),
+            .init(
+                "A relay that has a bad day, from now on",
+                "postrider dev --any-token --scenario deploy/scenarios/outage.yaml"),
             .init(
                 "A relay whose captures and rules any HTTP client can use",
                 "postrider dev --any-token --captures-address 127.0.0.1:2196"),

@@ -26,14 +26,16 @@ final class SpawnedRelay: Sendable {
     ///   - folder: its folder; nil for a temporary one.
     ///   - settings: further options of `postrider dev`.
     ///   - processors: the processors that it may run on, as taskset(1) writes them; nil for all.
+    ///   - scenario: a file of rules that it applies to pushes; nil for none. Only then it captures requests.
     static func start(
-        topics: [Topic], in folder: String?, settings: [String], processors: String?
+        topics: [Topic], in folder: String?, settings: [String], processors: String?, scenario: String?
     ) async throws -> SpawnedRelay {
         let path = folder ?? Self.temporaryFolder()
         let program = Self.ownProgram
         let options =
             ["dev", "--json", "--directory", path, "--provider-port", "0", "--development-port", "0"]
-            + ["--device-port", "0", "--capture", "false"] + topics.flatMap { ["--topic", $0.text] }
+            + ["--device-port", "0"] + (scenario.map { ["--scenario", $0] } ?? ["--capture", "false"])
+            + topics.flatMap { ["--topic", $0.text] }
             + settings
         // The relay must not outlive this process, however this process ends.
         var command = ["--pdeathsig", "TERM", "--"]

@@ -1,4 +1,3 @@
-import Foundation
 import PostriderNotifications
 import PostriderRuleFiles
 import PostriderRules
@@ -273,6 +272,11 @@ struct RulePhaseReadingTests {
             ),
             ("phases: [{rule: []}]", "'phases[0].rule' is not a setting; did you mean 'rules'?"),
             (
+                "rules: [{match: {token: 'a*'}, do: {status: 503}}, {match: {token: 'a*', nth: 2}, do: "
+                    + "{lose: true}}]",
+                "f:1:52: 'rules[1]' can never match: rule 1 above it takes all of its pushes"
+            ),
+            (
                 "phases: [{rules: [{do: {status: 503, retryAfter: rest}}]}]",
                 "is the rest of the rule's time, which has no end"
             ),
@@ -280,19 +284,5 @@ struct RulePhaseReadingTests {
     func mistakes(_ text: String, _ sentence: String) {
         let error = #expect(throws: YAMLError.self) { try RuleList.reading(text, file: "f") }
         #expect(error?.description.contains(sentence) == true, "\(String(describing: error))")
-    }
-
-    @Test("is one for each scenario in deploy/scenarios, which names its source")
-    func library() throws {
-        let folder = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../../deploy/scenarios").standardized
-        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-            .filter { $0.pathExtension == "yaml" }
-        #expect(files.count >= 10)
-        for file in files {
-            let text = try String(contentsOf: file, encoding: .utf8)
-            #expect(text.contains("\nsource: https://"), "\(file.lastPathComponent)")
-            #expect(!(try RuleList.reading(text, file: file.lastPathComponent)).rules.isEmpty)
-        }
     }
 }
