@@ -103,6 +103,31 @@ extension EndToEnd {
             }
         }
 
+        @Test("are written as an HTTP Archive that haralyzer reads")
+        func archive() async throws {
+            try await onStage { stage in
+                let (relay, port) = try await start(stage)
+                #expect(try await push(stage, to: relay) == "200")
+                let rules = try stage.write("rules: [{do: {status: 410, timestamp: 7}}]\n", to: "rules.yaml")
+                _ = try await curl(stage, ["--upload-file", rules, "\(port)/v1/rules"])
+                #expect(try await push(stage, to: relay) == "410")
+                let export = try stage.start(
+                    "postrider", ["captures", "--har", "--control", relay.description.controlAddress])
+                #expect(try await export.exitCode() == 0, "\(export.transcript)")
+                let file = try stage.write(export.output.joined(separator: "\n"), to: "captures.har")
+                let reader = try stage.python("har.py", [file])
+                #expect(try await reader.exitCode() == 0, "\(reader.transcript)")
+                let request =
+                    "POST HTTP/2 device/\(Self.token) \(relay.topic) "
+                    + #"{"aps":{"alert":"Tea"}}"#
+                #expect(
+                    reader.output == [
+                        "1.2 postrider", "\(request) 200 no body in time",
+                        #"\#(request) 410 {"reason":"Unregistered","timestamp":7} in time"#,
+                    ], "\(reader.transcript)")
+            }
+        }
+
         @Test("stream each push as an event, and end with the relay")
         func events() async throws {
             try await onStage { stage in

@@ -12,7 +12,8 @@ enum CapturesCommand: Command {
         guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let query = try query(options)
         let client = ControlClient(address: try ControlAddress.find(options))
-        if options.isSet("lines") { return try await export(query, client) }
+        if options.isSet("lines") { return try await export(query, client) { Console.say(String($0)) } }
+        if options.isSet("har") { return try await exportArchive(query, client) }
         if options.isSet("follow") { return try await follow(query, client, asJSON: options.isSet("json")) }
         guard !options.isSet("json") else {
             let body = try await client.request("GET", path(query))
@@ -28,8 +29,25 @@ enum CapturesCommand: Command {
         return 0
     }
 
-    /// Prints all captures that have an outcome, a line of JSON for each.
-    private static func export(_ query: [(String, String)], _ client: ControlClient) async throws -> Int32 {
+    /// Prints all captures that have an outcome as an HTTP Archive.
+    private static func exportArchive(
+        _ query: [(String, String)], _ client: ControlClient
+    ) async throws -> Int32 {
+        guard Console.say(HAREntry.head) else { return 0 }
+        var separator = ""
+        let code = try await export(query, client) { line in
+            defer { separator = "," }
+            return Console.say(separator + (try HAREntry(line: line).json))
+        }
+        Console.say(HAREntry.tail)
+        return code
+    }
+
+    /// Gives all captures that have an outcome to `say`, each as a line of JSON, until it returns false: the reader is
+    /// gone.
+    private static func export(
+        _ query: [(String, String)], _ client: ControlClient, say: (Substring) throws -> Bool
+    ) async throws -> Int32 {
         var last = 0
         while true {
             let body = try await client.request(
@@ -38,7 +56,7 @@ enum CapturesCommand: Command {
             guard let final = lines.last else { return 0 }
             last = try JSONDecoder().decode(CapturedRequest.self, from: Data(final.utf8)).number
             for line in lines {
-                guard Console.say(String(line)) else { return 0 }
+                guard try say(line) else { return 0 }
             }
         }
     }
@@ -82,10 +100,14 @@ enum CapturesCommand: Command {
             guard !options.isSet("follow") else {
                 throw options.error("--last is for a list; with --follow requests are shown as they come")
             }
-            guard !options.isSet("lines") else {
-                throw options.error("--last is for a list; --lines prints all captures")
+            if let all = ["lines", "har"].first(where: options.isSet) {
+                throw options.error("--last is for a list; --\(all) prints all captures")
             }
             query.append(("last", "\(last)"))
+        }
+        let forms = ["lines", "har", "follow"].filter(options.isSet)
+        guard forms.count < 2 else {
+            throw options.error("--\(forms[0]) and --\(forms[1]) are two forms of output; give one of them")
         }
         do throws(CaptureQuery.Mistake) {
             _ = try CaptureQuery(query.map { "\($0)=\(escaped($1))" }.joined(separator: "&"))
@@ -119,12 +141,14 @@ enum CapturesCommand: Command {
                 "The number of latest requests; \(Limits.capturesInAnswer), the most, if not given."),
             .flag("follow", short: "f", "Show new requests as they come, until Control-C."),
             .flag("lines", "Print all captures as lines of JSON, such as for 'postrider replay'."),
+            .flag("har", "Print all captures as an HTTP Archive (HAR 1.2), for tools that read such files."),
         ] + ControlAddress.folderOptions + [
             .flag("json", "Print the relay's answer, as JSON; with --follow one line for each request.")
         ],
         examples: [
             .init("What was refused", "postrider captures --outcome refused"),
             .init("Keep all of them in a file", "postrider captures --lines > captures.jsonl"),
+            .init("Look at them in a tool for network traces", "postrider captures --har > captures.har"),
             .init("Watch, and give each request to a program", "postrider captures --follow --json"),
         ]
     )
