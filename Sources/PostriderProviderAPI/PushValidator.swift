@@ -13,8 +13,6 @@ package final class PushValidator {
     private let seal: DeviceTokenCodec
     private let topics: TopicCache
     private let environment: Environment
-    /// How closely the relay follows Apple.
-    package var fidelity: APNsCompatibility
     /// The callbacks that the operator allows; nil if they are off.
     private let callbacks: CallbackConfiguration?
     /// The last permission that was found: for which key and topic, in which generation of the policy.
@@ -22,22 +20,22 @@ package final class PushValidator {
 
     package init(
         tokens: ProviderTokens, seal: DeviceTokenCodec, topics: TopicCache, environment: Environment,
-        fidelity: APNsCompatibility, callbacks: CallbackConfiguration? = nil
+        callbacks: CallbackConfiguration? = nil
     ) {
         self.tokens = tokens
         self.seal = seal
         self.topics = topics
         self.environment = environment
-        self.fidelity = fidelity
         self.callbacks = callbacks
     }
 
     /// The notification of a complete request.
     ///
+    /// - Parameter isStrict: whether priority and topic must fit the push type, as on Apple's service.
     /// - Throws: the first rejection in the order of checks.
     package func admit(
         _ request: PushRequest, _ credentials: inout ProviderCredentials, by authority: AccessPolicy,
-        now: Moment
+        isStrict: Bool, now: Moment
     ) throws(Rejection) -> Notification {
         let fields = request.values
         let values = fields.span
@@ -62,11 +60,11 @@ package final class PushValidator {
         let expiration = try Self.expiration(request, now)
         let statedPriority = try Self.priority(request, values)
         let pushType = try Self.pushType(request, values)
-        let priority = try priority(statedPriority, for: pushType)
+        let priority = try Self.priority(statedPriority, for: pushType, isStrict)
         let collapseIdentifier = try Self.collapseIdentifier(request, values)
 
         // 10 · The topic.
-        let topic = try topic(request, values, for: pushType, permission.defaultTopic)
+        let topic = try topic(request, values, for: pushType, permission.defaultTopic, isStrict)
         guard allows(permission, topic, pushType, by: authority) else { throw .topicDisallowed }
 
         // 11 · The device token's form.
@@ -166,10 +164,12 @@ package final class PushValidator {
 
     /// The priority that counts for a push type. A background push is never immediate: without the header it has
     /// priority 5, and so has one with 10, unless the relay is strict and refuses it.
-    private func priority(_ stated: Priority?, for type: PushType?) throws(Rejection) -> Priority {
+    private static func priority(
+        _ stated: Priority?, for type: PushType?, _ isStrict: Bool
+    ) throws(Rejection) -> Priority {
         guard let allowed = type?.rule.priorities else { return stated ?? .immediate }
         guard let stated else { return allowed.upperBound }
-        guard !fidelity.isStrict || allowed.contains(stated) else { throw .badPriority }
+        guard !isStrict || allowed.contains(stated) else { throw .badPriority }
         return min(stated, allowed.upperBound)
     }
 
@@ -193,7 +193,8 @@ package final class PushValidator {
     /// `apns-topic`, or the default topic. A strict relay requires the suffix that belongs to the push type, and allows
     /// no other.
     private func topic(
-        _ request: PushRequest, _ values: Span<UInt8>, for type: PushType?, _ usual: Topic?
+        _ request: PushRequest, _ values: Span<UInt8>, for type: PushType?, _ usual: Topic?,
+        _ isStrict: Bool
     ) throws(Rejection) -> Topic {
         let topic: Topic
         if let range = request.range(.topic), !range.isEmpty {
@@ -203,7 +204,7 @@ package final class PushValidator {
             guard let usual else { throw .missingTopic }
             topic = usual
         }
-        if fidelity.isStrict, let type, topic.suffixType != (type.rule.topicSuffix.isEmpty ? nil : type) {
+        if isStrict, let type, topic.suffixType != (type.rule.topicSuffix.isEmpty ? nil : type) {
             throw .badTopic
         }
         return topic

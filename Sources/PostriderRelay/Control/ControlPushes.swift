@@ -22,7 +22,7 @@ final class ControlPushes {
         func validator(_ environment: Environment) -> PushValidator {
             PushValidator(
                 tokens: providers.tokens, seal: context.codec, topics: providers.topics,
-                environment: environment, fidelity: providers.compatibility, callbacks: providers.callbacks)
+                environment: environment, callbacks: providers.callbacks)
         }
         production = validator(.production)
         development = validator(.development)
@@ -34,11 +34,9 @@ final class ControlPushes {
         let context = context
         guard !context.isDraining else { return respond(.rejected(.shutdown)) }
         do throws(Rejection) {
-            let validator = validator(for: request)
-            // A reload may have changed it.
-            validator.fidelity = providers.compatibility
-            let notification = try validator.admit(
-                request, &credentials, by: context.policy, now: context.now)
+            let notification = try validator(for: request).admit(
+                request, &credentials, by: context.policy, isStrict: providers.compatibility.isStrict,
+                now: context.now)
             let number = context.drawNumber()
             waiting[number] = respond
             let address = ReplyAddress(shard: Int32(context.index), stream: 0, connection: number)

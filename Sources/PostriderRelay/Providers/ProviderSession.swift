@@ -45,7 +45,7 @@ final class ProviderSession: EndpointOwner {
         self.connections = connections
         admission = PushValidator(
             tokens: connections.tokens, seal: context.codec, topics: connections.topics,
-            environment: environment, fidelity: connections.compatibility, callbacks: connections.callbacks)
+            environment: environment, callbacks: connections.callbacks)
         lastRequestAt = context.scheduler.now
         observer = connections.bench.map { RequestObserver($0) }
     }
@@ -72,7 +72,6 @@ final class ProviderSession: EndpointOwner {
 
     /// The relay's settings were changed by a reload.
     func settingsChanged() {
-        admission.fidelity = connections.compatibility
         lookAgain(afterMilliseconds: connections.idleMilliseconds)
     }
 
@@ -165,7 +164,9 @@ final class ProviderSession: EndpointOwner {
     /// The notification of a complete request.
     func admit(_ request: PushRequest) throws(Rejection) -> Notification {
         let context = context
-        return try admission.admit(request, &credentials, by: context.policy, now: context.now)
+        return try admission.admit(
+            request, &credentials, by: context.policy, isStrict: connections.compatibility.isStrict,
+            now: context.now)
     }
 
     /// Sends a push to its device's home. Returns the rejection if that is not possible.

@@ -78,13 +78,13 @@ enum Requests {
         _ block: HeaderBlock, _ body: [UInt8], _ request: PushRequest, _ door: Door
     ) throws(Contradiction) -> Outcome {
         let admission = PushValidator(
-            tokens: door.tokens, seal: door.seal, topics: door.topics, environment: .production,
-            fidelity: APNsCompatibility())
+            tokens: door.tokens, seal: door.seal, topics: door.topics, environment: .production)
         var credentials = ProviderCredentials()
         let notification: Notification
         do throws(Rejection) {
             notification = try admission.admit(
-                request, &credentials, by: FuzzedProvider.authority, now: FuzzedProvider.now)
+                request, &credentials, by: FuzzedProvider.authority,
+                isStrict: APNsCompatibility().isStrict, now: FuzzedProvider.now)
         } catch {
             return .rejected(error)
         }

@@ -135,12 +135,14 @@ package struct Provider {
         let admission = PushValidator(
             tokens: ProviderTokens(), seal: try DeviceTokenCodec(secrets: [Self.secret]),
             topics: TopicCache(),
-            environment: environment, fidelity: fidelity, callbacks: callbacks)
+            environment: environment, callbacks: callbacks)
         var credentials = ProviderCredentials()
         do throws(Rejection) {
             try credentials.adopt(certificate, in: environment)
             return .success(
-                try admission.admit(request, &credentials, by: authority ?? self.authority, now: now))
+                try admission.admit(
+                    request, &credentials, by: authority ?? self.authority, isStrict: fidelity.isStrict,
+                    now: now))
         } catch {
             return .failure(error)
         }
