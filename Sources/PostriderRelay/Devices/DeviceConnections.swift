@@ -57,15 +57,13 @@ final class DeviceConnections {
     /// A device asks to be enrolled over a connection of this shard. Its home makes it durable.
     func enrol(_ request: EnrollRequest, secret: [UInt8], for session: DeviceSession, _ stream: Int32) {
         guard let key = context.policy.enrolmentKey(of: Array(request.enrolmentKey.utf8)) else {
-            let peer = session.endpoint.peer
-            context.deviceEnds.noteRefusedDevice("an enrolment", "unknown key", from: peer)
-            return refusals.tell(peer?.source) { [weak session] in
+            note(.unknownKey, session)
+            return refusals.tell(session.endpoint.peer?.source) { [weak session] in
                 session?.enrolled(stream, .failure(.unknownKey))
             }
         }
         if let refusal = refusal(of: request, with: key) {
-            let why = refusal.reason
-            context.deviceEnds.noteRefusedDevice("an enrolment", why, from: session.endpoint.peer)
+            note(refusal, session)
             return session.enrolled(stream, .failure(refusal))
         }
         let own = request.tags.compactMap(DeviceTag.init)
@@ -75,8 +73,7 @@ final class DeviceConnections {
         }
         guard context.enrolmentUses.take(of: key) else {
             let refusal = EnrolmentRefusal.usedUp(key: key.name, uses: key.uses ?? 0)
-            context.deviceEnds.noteRefusedDevice(
-                "an enrolment", refusal.reason, from: session.endpoint.peer)
+            note(refusal, session)
             return session.enrolled(stream, .failure(refusal))
         }
         let record = DeviceRecord(
@@ -89,6 +86,10 @@ final class DeviceConnections {
         let address = ReplyAddress(shard: Int32(context.index), stream: stream, connection: session.number)
         context.outbox.send(
             .device(.enrol(record, tags, key: key.digest, address)), to: context.home(of: record.identity))
+    }
+
+    private func note(_ refusal: EnrolmentRefusal, _ session: DeviceSession) {
+        context.deviceEnds.noteRefusedDevice("an enrolment", refusal.reason, from: session.endpoint.peer)
     }
 
     /// Why a key does not permit an enrolment; nil if it does, apart from its number of uses.

@@ -42,10 +42,8 @@ struct EnrolmentKeyWarnings {
     /// What was logged about a key.
     private var told: [[UInt8]: Stage] = [:]
 
-    private enum Stage: Int, Comparable {
+    private enum Stage: Comparable {
         case soon, over
-
-        static func < (one: Stage, other: Stage) -> Bool { one.rawValue < other.rawValue }
     }
 
     /// Looks at all keys. A key is near its end within a week of it, or with a tenth of its uses left.
