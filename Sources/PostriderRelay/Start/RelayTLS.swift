@@ -1,6 +1,6 @@
-import PostriderCrypto
+package import PostriderCrypto
 import PostriderNotifications
-import PostriderTLS
+package import PostriderTLS
 import PostriderTransport
 
 /// The TLS contexts of a relay's listeners, made from the files that the configuration names, and made again when the
@@ -49,24 +49,25 @@ final class RelayTLS: Sendable {
 
     private static func providerContext(_ configuration: RelayConfiguration) throws(CryptoError) -> TLSContext
     {
-        try context(configuration, configuration.providerTrustFile.map { .requested(trustFile: $0) } ?? .none)
+        try configuration.loadCertificate(
+            configuration.providerTrustFile.map { .requested(trustFile: $0) } ?? .none)
     }
 
     private static func deviceContext(_ configuration: RelayConfiguration) throws(CryptoError) -> TLSContext {
-        try context(configuration, .none)
+        try configuration.loadCertificate()
     }
+}
 
-    private static func context(
-        _ configuration: RelayConfiguration, _ clientCertificates: TLSContext.ClientCertificates
+extension RelayConfiguration {
+    /// Loads the certificate and its key as the relay does.
+    ///
+    /// - Throws: a sentence that names the faulty file.
+    package func loadCertificate(
+        _ clientCertificates: TLSContext.ClientCertificates = .none
     ) throws(CryptoError) -> TLSContext {
         try TLSContext.server(
-            certificateChainFile: configuration.certificateChainFile,
-            privateKeyFile: configuration.privateKeyFile,
-            keyReaders: configuration.privateKeyReaders,
-            alpn: ["h2"],
-            allowsMissingALPN: true,
-            clientCertificates: clientCertificates,
-            records: configuration.tlsRecords
-        )
+            certificateChainFile: certificateChainFile, privateKeyFile: privateKeyFile,
+            keyReaders: privateKeyReaders, alpn: ["h2"], allowsMissingALPN: true,
+            clientCertificates: clientCertificates, records: tlsRecords)
     }
 }

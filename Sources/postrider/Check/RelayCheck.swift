@@ -40,10 +40,7 @@ enum RelayCheck {
         let hasKey = MistakeSearch.substitute(for: Setting.privateKey.rawValue) != key
         if hasChain {
             do throws(CryptoError) {
-                let context = try TLSContext.server(
-                    certificateChainFile: chain, privateKeyFile: key, keyReaders: relay.privateKeyReaders,
-                    alpn: ["h2"], allowsMissingALPN: true, clientCertificates: .none)
-                if let mistake = context.mistakeInCertificate() {
+                if let mistake = try relay.loadCertificate().mistakeInCertificate() {
                     search.add(
                         Setting.certificate.rawValue,
                         "The certificate \(chain) \(mistake): replace it and its key.")

@@ -1,13 +1,11 @@
 /// Something that is wrong with a machine.
 struct Finding: Encodable, Equatable {
     /// How bad it is.
-    enum Severity: String, Encodable, Comparable {
+    enum Severity: String, Encodable {
         /// The service does not start, or nobody reaches it.
         case failure
         /// The service runs, but is slower, smaller or less safe than it could be.
         case warning
-
-        static func < (one: Severity, other: Severity) -> Bool { one == .failure && other == .warning }
     }
 
     let severity: Severity
@@ -17,6 +15,14 @@ struct Finding: Encodable, Equatable {
     let problem: String
     /// What to do.
     let remedy: String
+
+    static func failure(_ place: String, _ problem: String, _ remedy: String) -> Finding {
+        Finding(severity: .failure, place: place, problem: problem, remedy: remedy)
+    }
+
+    static func warning(_ place: String, _ problem: String, _ remedy: String) -> Finding {
+        Finding(severity: .warning, place: place, problem: problem, remedy: remedy)
+    }
 
     /// One line for people.
     var line: String { "\(severity.rawValue): \(place): \(problem). \(remedy)." }

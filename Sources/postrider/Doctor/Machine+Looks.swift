@@ -10,11 +10,11 @@ extension Machine {
             return []
         } catch {
             return [
-                Finding(
-                    severity: .failure, place: "nofile",
-                    problem: "a process of this session may have \(descriptors) files open, and "
+                .failure(
+                    "nofile",
+                    "a process of this session may have \(descriptors) files open, and "
                         + "\(need.name) needs at least \(need.own + need.least)",
-                    remedy: "Raise LimitNOFILE= in its unit, --ulimit nofile= of its container, or ulimit -Hn"
+                    "Raise LimitNOFILE= in its unit, --ulimit nofile= of its container, or ulimit -Hn"
                 )
             ]
         }
@@ -27,21 +27,20 @@ extension Machine {
     func lookAtClock() -> [Finding] {
         if isBeforeThisProgram {
             return [
-                Finding(
-                    severity: .failure, place: "clock",
-                    problem: "it is \(Listing.time(Int64(now) * 1000)) by the clock of this machine, so that "
+                .failure(
+                    "clock",
+                    "it is \(Listing.time(Int64(now) * 1000)) by the clock of this machine, so that "
                         + "certificates and provider tokens are refused",
-                    remedy: "Set the clock, and let it be synchronised by chrony or systemd-timesyncd")
+                    "Set the clock, and let it be synchronised by chrony or systemd-timesyncd")
             ]
         }
         guard isClockSynchronised == false else { return [] }
         return [
-            Finding(
-                severity: .warning, place: "clock",
-                problem:
-                    "the kernel says that nothing synchronises the clock, and provider tokens are refused "
+            .warning(
+                "clock",
+                "the kernel says that nothing synchronises the clock, and provider tokens are refused "
                     + "if it is wrong by more than an hour",
-                remedy: "Start chrony or systemd-timesyncd; a container has the clock of its host")
+                "Start chrony or systemd-timesyncd; a container has the clock of its host")
         ]
     }
 
@@ -59,10 +58,9 @@ extension Machine {
         return least.compactMap { name, least, meaning in
             guard let number = number(name), number < least else { return nil }
             let setting = name.replacing("/", with: ".")
-            return Finding(
-                severity: .warning, place: "sysctl \(setting)", problem: "it allows \(number) \(meaning)",
-                remedy:
-                    "Write '\(setting) = \(least)' to a file in /etc/sysctl.d, and run sysctl --system"
+            return .warning(
+                "sysctl \(setting)", "it allows \(number) \(meaning)",
+                "Write '\(setting) = \(least)' to a file in /etc/sysctl.d, and run sysctl --system"
             )
         }
     }
@@ -74,7 +72,7 @@ extension Machine {
             let parent = URL(filePath: directory).deletingLastPathComponent().path
             guard files.isWritableFile(atPath: parent) else {
                 return [
-                    failure(
+                    .failure(
                         directory, "it is not there, and this user cannot make it in \(parent)",
                         "Make it for the service's user with mode 0700, or run this as that user")
                 ]
@@ -82,12 +80,12 @@ extension Machine {
             return look(atDiskOf: parent)
         }
         guard access.isDirectory else {
-            return [failure(directory, "it is not a directory", "Name another one, or move the file away")]
+            return [.failure(directory, "it is not a directory", "Name another one, or move the file away")]
         }
         let (owner, mode) = (access.owner, access.mode & 0o777)
         if user != 0, owner != user {
             return [
-                failure(
+                .failure(
                     directory, "it belongs to user \(owner), and this is user \(user)",
                     "Run this as the service's user, or chown the directory to it")
             ]
@@ -95,14 +93,13 @@ extension Machine {
         var findings: [Finding] = []
         if mode & 0o022 != 0 {
             findings.append(
-                failure(
+                .failure(
                     directory, "other users may write to it (mode 0\(String(mode, radix: 8)))", "chmod 0700"))
         } else if mode & 0o055 != 0 {
             findings.append(
-                Finding(
-                    severity: .warning, place: directory,
-                    problem: "other users may look into it (mode 0\(String(mode, radix: 8)))",
-                    remedy: "chmod 0700"))
+                .warning(
+                    directory, "other users may look into it (mode 0\(String(mode, radix: 8)))", "chmod 0700")
+            )
         }
         let names = (try? files.contentsOfDirectory(atPath: directory))?.sorted() ?? []
         let stray = names.first { name in
@@ -110,7 +107,7 @@ extension Machine {
         }
         if let stray {
             findings.append(
-                failure(
+                .failure(
                     directory + "/" + stray, "it does not belong to user \(owner), as its directory does",
                     "chown it; a command that was run as another user may have made it"))
         }
@@ -122,46 +119,39 @@ extension Machine {
         if let system = fileSystem(directory) {
             if system.isRemote {
                 findings.append(
-                    failure(
+                    .failure(
                         directory, "it is on a file system of another machine, where SQLite loses data",
                         "Put it on a disk of this machine"))
             }
             if system.freeFiles == 0 {
                 findings.append(
-                    failure(directory, "its file system has no inode left", "Remove files there"))
+                    .failure(directory, "its file system has no inode left", "Remove files there"))
             }
             if system.freeBytes < 64 << 20 {
                 findings.append(
-                    failure(
+                    .failure(
                         directory, "its disk has \(system.freeBytes >> 20) MiB left", "Make room, or move it")
                 )
             } else if system.freeBytes < 1 << 30 {
                 findings.append(
-                    Finding(
-                        severity: .warning, place: directory,
-                        problem: "its disk has only \(system.freeBytes >> 20) MiB left",
-                        remedy: "Make room, or move it"))
+                    .warning(
+                        directory, "its disk has only \(system.freeBytes >> 20) MiB left",
+                        "Make room, or move it"))
             }
         }
         do {
             let time = try syncMilliseconds(directory)
             guard time > 30 else { return findings }
             findings.append(
-                Finding(
-                    severity: .warning, place: directory,
-                    problem: "its disk needs \(time) ms to sync 4 KiB, for which each provider waits",
-                    remedy:
-                        "Use a disk whose write cache survives a power failure, such as a server's SSD"
+                .warning(
+                    directory, "its disk needs \(time) ms to sync 4 KiB, for which each provider waits",
+                    "Use a disk whose write cache survives a power failure, such as a server's SSD"
                 ))
         } catch {
             findings.append(
-                failure(directory, "a probe file failed: \(error)".withoutStop, "Repair the disk"))
+                .failure(directory, "a probe file failed: \(error)".withoutStop, "Repair the disk"))
         }
         return findings
-    }
-
-    func failure(_ place: String, _ problem: String, _ remedy: String) -> Finding {
-        Finding(severity: .failure, place: place, problem: problem, remedy: remedy)
     }
 }
 

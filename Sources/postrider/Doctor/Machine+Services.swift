@@ -25,7 +25,7 @@ extension Machine {
                 try Listener.requireFree(address)
             } catch {
                 findings.append(
-                    failure(
+                    .failure(
                         "\(address)", "\(error)".withoutStop,
                         "'ss -ltnp' shows who listens; an address must be one of this machine"))
             }
@@ -38,24 +38,21 @@ extension Machine {
     private func look(atCertificate relay: RelayConfiguration) -> [Finding] {
         let chain = relay.certificateChainFile
         do throws(CryptoError) {
-            let context = try TLSContext.server(
-                certificateChainFile: chain, privateKeyFile: relay.privateKeyFile,
-                keyReaders: relay.privateKeyReaders, alpn: ["h2"], allowsMissingALPN: true,
-                clientCertificates: .none)
+            let context = try relay.loadCertificate()
             guard !isBeforeThisProgram else { return [] }
             if let mistake = context.mistakeInCertificate(at: now) {
-                return [failure(chain, "it \(mistake)", "Replace it and its key, or set the clock")]
+                return [.failure(chain, "it \(mistake)", "Replace it and its key, or set the clock")]
             }
             guard let expiry = context.certificateExpiry, expiry - now < 14 * 86_400 else { return [] }
             return [
-                Finding(
-                    severity: .warning, place: chain,
-                    problem: "it expires in \((expiry - now) / 86_400) days",
-                    remedy: "Replace it and its key, and reload the relay")
+                .warning(
+                    chain, "it expires in \((expiry - now) / 86_400) days",
+                    "Replace it and its key, and reload the relay")
             ]
         } catch {
             return [
-                failure(chain, "\(error)".withoutStop, "Run 'postrider check', which says more of such files")
+                .failure(
+                    chain, "\(error)".withoutStop, "Run 'postrider check', which says more of such files")
             ]
         }
     }
@@ -68,7 +65,7 @@ extension Machine {
             tls = try TLSContext.client(trustFile: agent.trustFile, alpn: ["h2"])
         } catch {
             findings.append(
-                failure(
+                .failure(
                     agent.trustFile ?? "the system's authorities", "\(error)".withoutStop, "Name another file"
                 ))
             return Finding.sorted(findings)
@@ -81,7 +78,7 @@ extension Machine {
         let server = Server(agent.relay, tls: tls, name: agent.serverName, through: agent.proxy)
         if let mistake = await mistake(ofServer: server) {
             findings.append(
-                failure(
+                .failure(
                     "\(agent.relay)", "the relay cannot be used: \(mistake)".withoutStop,
                     "Check address and firewall, 'ca' and 'server-name', and that the relay runs"))
         }
@@ -91,7 +88,7 @@ extension Machine {
     private func look(atName name: String) async -> [Finding] {
         guard let mistake = await mistake(inName: name) else { return [] }
         return [
-            failure(name, mistake.withoutStop, "Correct the name, or /etc/resolv.conf and the network")
+            .failure(name, mistake.withoutStop, "Correct the name, or /etc/resolv.conf and the network")
         ]
     }
 }
