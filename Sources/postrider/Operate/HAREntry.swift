@@ -106,17 +106,15 @@ struct HAREntry: Encodable {
         let rule: Rule?
     }
 
-    /// - Parameter line: a capture as a line of JSON.
-    /// - Throws: `DecodingError` if it is none.
+    /// The entry for a capture, which is given as a line of JSON.
+    ///
+    /// - Throws: `DecodingError` if the line has no capture.
     init(line: some StringProtocol) throws {
-        // The payload is the last member. Quotes in other members are escaped, so the first match is its name.
-        let name = line.firstRange(of: #","payload":"#)
-        let payload = name.map { line[$0.upperBound...].dropLast() }
-        let members = name.map { line[..<$0.lowerBound] + "}" } ?? String(line)
-        let capture = try JSONDecoder().decode(Capture.self, from: Data(members.utf8))
+        let line = try CaptureLine(Array(line.utf8))
+        let capture = try line.decode(Capture.self)
         let fields = capture.headers
         let field = { (name: String) in fields.first { $0.name == name }?.value ?? "" }
-        let text = payload.map { String($0) } ?? capture.body
+        let text = line.payload.map { String(decoding: $0, as: UTF8.self) } ?? capture.body
         let type = field("content-type")
         let waited = capture.answer.map { max(0, $0.at - capture.at) } ?? 0
         let answer = capture.answer?.body ?? ""
@@ -128,7 +126,7 @@ struct HAREntry: Encodable {
             postData: text.map {
                 Body(
                     mimeType: type.isEmpty ? "application/json" : type, text: $0,
-                    encoding: payload == nil ? "base64" : nil)
+                    encoding: line.payload == nil ? "base64" : nil)
             },
             bodySize: capture.bodyBytes)
         response = Response(

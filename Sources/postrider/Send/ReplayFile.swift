@@ -67,22 +67,11 @@ private struct Capture {
 
     /// Reads a line. The payload is taken as it is written there, so that it is sent as it was captured.
     init?(line: [UInt8]) {
-        // The payload is the last member. Quotes in other members are escaped, so the first match is its name.
-        let name = Array(#","payload":"#.utf8)
-        let start = line.indices.first { line[$0...].starts(with: name) }
-        var head = line
-        var body: [UInt8]?
-        if let start, line.last == UInt8(ascii: "}") {
-            head = Array(line[..<start]) + [UInt8(ascii: "}")]
-            let payload = line[(start + name.count)...].dropLast()
-            guard payload.first == UInt8(ascii: "{"), payload.last == UInt8(ascii: "}") else { return nil }
-            body = Array(payload)
-        }
-        guard let members = try? JSONDecoder().decode(Members.self, from: Data(head)),
+        guard let line = try? CaptureLine(line), let members = try? line.decode(Members.self),
             Self.times.contains(members.at)
         else { return nil }
         self.members = members
-        self.body = body ?? members.body.map { Array($0) } ?? []
+        self.body = line.payload ?? members.body.map { Array($0) } ?? []
     }
 
     /// The push; nil if the capture is none, or its body is not whole.
