@@ -88,7 +88,7 @@ let package = Package(
         library("PostriderSystem", ["CPostriderSystem", "PostriderTransport"]),
         library("PostriderTLS", ["CPostriderSSL", "PostriderCrypto", "PostriderTransport"]),
         library("PostriderEndpoints", ["PostriderTransport", "PostriderHTTP2"]),
-        library("PostriderHTTP1", ["CPostriderMicrohttpd", "PostriderTransport"]),
+        library("PostriderHTTP1", ["CPostriderMicrohttpd", "PostriderNotifications", "PostriderTransport"]),
 
         // 4 · The clients of both protocols, the sender of callbacks, and the library for apps.
         library(

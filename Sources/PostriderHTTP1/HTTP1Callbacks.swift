@@ -1,4 +1,5 @@
 internal import CPostriderMicrohttpd
+import PostriderNotifications
 internal import Synchronization
 
 // The functions that the library calls for each request.
@@ -98,24 +99,10 @@ private func values(of connection: OpaquePointer, _ kind: MHD_ValueKind) -> [(na
 /// The query of a request. The library has removed the escapes, so they are added again.
 private func query(of connection: OpaquePointer) -> String {
     unsafe values(of: connection, .GET_ARGUMENT_KIND)
-        .map { name, value in value.map { "\(escaped(name))=\(escaped($0))" } ?? escaped(name) }
-        .joined(separator: "&")
-}
-
-/// Escapes everything but the unreserved characters of RFC 3986, section 2.3.
-private func escaped(_ text: String) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var escaped: [UInt8] = []
-    for byte in text.utf8 {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            escaped.append(byte)
-        default:
-            escaped += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        .map { name, value in
+            value.map { "\(name.percentEncoded)=\($0.percentEncoded)" } ?? name.percentEncoded
         }
-    }
-    return String(decoding: escaped, as: UTF8.self)
+        .joined(separator: "&")
 }
 
 // MARK: Responses

@@ -44,7 +44,7 @@ public struct Captures: Sendable {
         _ filters: [CaptureFilter], _ more: [(String, String)], within time: Duration = .seconds(30)
     ) async throws(TestRelayError) -> (captures: [Capture], isComplete: Bool) {
         let query = filters.map(\.query) + more
-        let path = "/v1/captures?" + query.map { "\($0)=\(Self.escaped($1))" }.joined(separator: "&")
+        let path = "/v1/captures?" + query.map { "\($0)=\($1.percentEncoded)" }.joined(separator: "&")
         let body = try await ControlRequest.send("GET", path, to: control, within: time)
         guard let answer = Answer(String(decoding: body, as: UTF8.self)),
             let list = answer["captures"]?.array
@@ -54,14 +54,6 @@ public struct Captures: Sendable {
                     + "'postrider' is of another version than this package.")
         }
         return (list.compactMap { Capture($0) }, answer["isComplete"]?.boolean ?? true)
-    }
-
-    /// Percent-encodes all but letters, digits, hyphens and dots (RFC 3986, section 2.1).
-    private static func escaped(_ value: String) -> String {
-        value.utf8.map { byte in
-            byte.isLetterOrDigit || "-.".utf8.contains(byte)
-                ? String(Unicode.Scalar(byte)) : "%" + Hexadecimal.text([byte]).uppercased()
-        }.joined()
     }
 }
 

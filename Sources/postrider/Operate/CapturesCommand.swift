@@ -79,17 +79,7 @@ enum CapturesCommand: Command {
     }
 
     private static func path(_ query: [(String, String)]) -> String {
-        "/v1/captures?" + query.map { "\($0)=\(escaped($1))" }.joined(separator: "&")
-    }
-
-    /// Percent-encodes all but the unreserved characters (RFC 3986, section 2.3).
-    private static func escaped(_ value: String) -> String {
-        value.utf8.map { byte in
-            let character = Character(Unicode.Scalar(byte))
-            let isPlain = character.isASCII && (character.isLetter || character.isNumber)
-            return isPlain || "-._~".contains(character)
-                ? String(character) : "%" + Hexadecimal.text([byte]).uppercased()
-        }.joined()
+        "/v1/captures?" + query.map { "\($0)=\($1.percentEncoded)" }.joined(separator: "&")
     }
 
     private static let filters = ["topic", "token", "status", "outcome", "id", "since"]
@@ -110,7 +100,7 @@ enum CapturesCommand: Command {
             throw options.error("--\(forms[0]) and --\(forms[1]) are two forms of output; give one of them")
         }
         do throws(CaptureQuery.Mistake) {
-            _ = try CaptureQuery(query.map { "\($0)=\(escaped($1))" }.joined(separator: "&"))
+            _ = try CaptureQuery(query.map { "\($0)=\($1.percentEncoded)" }.joined(separator: "&"))
         } catch {
             throw options.error(
                 error.sentence.hasSuffix(".") ? String(error.sentence.dropLast()) : error.sentence)
