@@ -64,14 +64,15 @@ public struct Capture: Sendable, Equatable {
         var differences = Differences()
         differences.compare(
             "status", status.map { .integer(Int64($0)) }, self.status.map { .integer(Int64($0)) })
-        differences.compare("reason", reason.map { .string($0) }, self.reason.map { .string($0) })
-        differences.compare(
-            "outcome", outcome.map { .string($0.rawValue) }, .string(self.outcome.rawValue))
-        differences.compare("token", token.map { .string($0) }, self.token.map { .string($0) })
-        differences.compare("topic", topic.map { .string($0) }, self.topic.map { .string($0) })
-        differences.compare("pushType", pushType.map { .string($0) }, self.pushType.map { .string($0) })
-        for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
-            differences.compare("headers.\(name)", .string(value), self.headers[name].map { .string($0) })
+        let texts: [(name: String, expected: String?, value: String?)] =
+            [
+                ("reason", reason, self.reason), ("outcome", outcome?.rawValue, self.outcome.rawValue),
+                ("token", token, self.token), ("topic", topic, self.topic),
+                ("pushType", pushType, self.pushType),
+            ]
+            + headers.sorted { $0.key < $1.key }.map { ("headers.\($0.key)", $0.value, self.headers[$0.key]) }
+        for (name, expected, value) in texts {
+            differences.compare(name, expected.map { .string($0) }, value.map { .string($0) })
         }
         differences.compare("payload", payload, self.payload)
         guard !differences.lines.isEmpty else { return }

@@ -1,6 +1,9 @@
 import PostriderJSON
 
 /// A value in a payload, in the form of JSON. Literals of Swift are values: `["aps": ["badge": 3]]`.
+///
+/// PostriderKit has `UserInfoValue` of the same form. Each product has a type of its own, because users of a type from
+/// another module would have to import that module to use its members (Swift's `MemberImportVisibility`).
 public enum PayloadValue: Hashable, Sendable {
     /// `null`.
     case null

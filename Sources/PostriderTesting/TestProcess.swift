@@ -56,7 +56,7 @@ final class TestProcess: Sendable {
     }
 }
 
-/// The lines that a process has printed, and those who wait for more.
+/// The lines that a process has printed, and the tasks that wait for further lines.
 private final class ProcessOutput: Sendable {
     private struct Content {
         var lines: [String] = []
