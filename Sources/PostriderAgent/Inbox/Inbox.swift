@@ -18,8 +18,8 @@ final class Inbox {
     /// Called for every message that is stored, within the transaction.
     var whenStored: ((Arrival) throws(StoreError) -> Void)?
 
-    /// How many messages have been stored for each app since the file was opened, also by transactions that were
-    /// rolled back.
+    /// By app: how many messages have been stored since the start, also by transactions that were rolled back, and how
+    /// often the file was opened again since the first of them.
     private var storedCounts: [Int64: Int] = [:]
     /// What the last call of ``store(_:)`` has stored.
     private var storing: [Stored] = []
@@ -148,8 +148,11 @@ final class Inbox {
         }
     }
 
-    /// A number that grows with every message that is stored for an app: while it has not changed, there is nothing
-    /// new to read.
+    /// The file was opened again. What a transaction has stored that seemed to fail may be there now.
+    func fileWasOpened() { storedCounts = storedCounts.mapValues { $0 + 1 } }
+
+    /// A number that grows with every message that is stored for an app, and when the file is opened again: while it
+    /// has not changed, there is nothing new to read.
     func storedCount(of app: Int64) -> Int { storedCounts[app] ?? 0 }
 
     /// How many messages wait for an app.

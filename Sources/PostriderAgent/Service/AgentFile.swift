@@ -34,6 +34,7 @@ final class AgentFile: DatabaseFile {
         try centers.load()
         try processes.load()
         try consents.load()
+        inbox.fileWasOpened()
     }
 
     static let schema = Schema(

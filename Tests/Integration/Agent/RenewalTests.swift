@@ -44,6 +44,52 @@ struct AgentRenewalTests {
         #expect(fixture.attached().identities == [2], "what was handled in the doubt is not there any more")
     }
 
+    @Test("hands over what a transaction stored that seemed to fail, before what is stored after it")
+    func returned() throws {
+        let app = fixture.attached()
+        fixture.arrive(1)
+        fixture.router.endTurn()
+        let database = state.trusted.file.database
+        var rows: [String] = []
+        state.inbox.whenStored = { _ throws(StoreError) in
+            // The transaction is rolled back here, and its log is found whole when the file is opened again.
+            rows = try Self.insertions(of: ["seen", "inbox"], in: database)
+            throw StoreError(.inputOutput, "The disk fails.")
+        }
+        fixture.arrive(2)
+        fixture.router.endTurn()
+        #expect(app.identities == [1] && fixture.link.acknowledged == [1])
+        state.inbox.whenStored = nil
+        try state.renew()
+        for row in rows { try database.execute(row) }
+        fixture.router.linkEnded()
+        fixture.arrive(2, 3)
+        fixture.router.endTurn()
+        #expect(app.identities == [1, 2, 3])
+    }
+
+    /// SQL that inserts the last row of each table again.
+    private static func insertions(
+        of tables: [String], in database: Database
+    ) throws(StoreError) -> [String] {
+        var insertions: [String] = []
+        for table in tables {
+            let names = try texts("SELECT name FROM pragma_table_info('\(table)') ORDER BY cid", database)
+            let values = names.map { "quote(\($0))" }.joined(separator: " || ',' || ")
+            insertions += try texts(
+                "SELECT 'INSERT INTO \(table)(\(names.joined(separator: ","))) VALUES(' || \(values) || ')' "
+                    + "FROM \(table) ORDER BY row DESC LIMIT 1", database)
+        }
+        return insertions
+    }
+
+    private static func texts(_ sql: String, _ database: Database) throws(StoreError) -> [String] {
+        let statement = try database.prepare(sql)
+        var texts: [String] = []
+        while try statement.step() { texts.append(statement.text(0)) }
+        return texts
+    }
+
     @Test("hands over no more of an app's than a window beyond what is safe, and goes on when it is")
     func window() throws {
         let app = fixture.attached()
