@@ -24,7 +24,7 @@ public struct Timeouts: Sendable {
 
     /// At a shutdown: for a round trip in which the peer begins no stream.
     public var settlingSeconds = 4
-    /// At a shutdown: for the acknowledgement of the PING that follows the first GOAWAY.
+    /// At a shutdown: for the acknowledgement of the PING beside the first GOAWAY, and the end of the open streams.
     public var goodbyeSeconds = 1
 
     /// The default timeouts.

@@ -5,8 +5,9 @@
 ///
 /// 1. PING, until a round trip passes in which no stream is open and none is begun;
 /// 2. PING, and a GOAWAY with the largest stream number there is: the peer shall begin no more. Both are sent together,
-///    so when the acknowledgement arrives, every stream that the peer began before it read the GOAWAY has arrived.
-///    nghttp2 sends the PING first, as it should be: after a GOAWAY hyper-h2 treats any frame as an error;
+///    so when the acknowledgement arrives, the streams that the peer began before it read the GOAWAY have arrived.
+///    nghttp2 sends the PING first, as it should be: after a GOAWAY hyper-h2 treats any frame as an error. But a peer
+///    with several threads can begin a stream between the two, so this step also lasts while streams are open;
 /// 3. GOAWAY with the last stream, as ``HTTP2Connection/goaway(errorCode:debug:)`` does. The connection is finished
 ///    once that stream and those before it are closed.
 struct GracefulShutdown {
@@ -58,7 +59,7 @@ struct GracefulShutdown {
         case .settling(let round):
             isLate || openStreams == 0 && (round.map { pings.isAcknowledged($0.ping) } ?? true)
         case .announcing: true
-        case .confirming(let ping): isLate || pings.isAcknowledged(ping)
+        case .confirming(let ping): isLate || openStreams == 0 && pings.isAcknowledged(ping)
         }
     }
 
