@@ -79,7 +79,7 @@ public final class DeviceClient {
     ///   - delegate: it must outlive the client.
     public init(
         _ configuration: Configuration, topics: [String: Environment] = [:], on loop: EventLoop,
-        backoff: Backoff = Backoff(), random: @escaping () -> UInt64, delegate: any DeviceClientDelegate
+        backoff: Backoff = .device, random: @escaping () -> UInt64, delegate: any DeviceClientDelegate
     ) {
         self.configuration = configuration
         self.loop = loop

@@ -127,9 +127,8 @@ public enum Limits {
     public static let reportsPerNotification = 8
     /// Bytes of the text in a report, such as the end of a handler's output.
     public static let reportTextBytes = 160
-    /// Notifications of which a device may still report. For those that it got before the relay was started, the
-    /// limit is its window. A device adds at most ``reportsPerNotification`` records to the trace for each push to
-    /// it.
+    /// Notifications of which a device may still report, also those that it got before the relay was started. A
+    /// device adds at most ``reportsPerNotification`` records to the trace for each push to it.
     public static let unreported = 1000
     /// Milliseconds for which notifications of priority 5 are held back to be grouped if the device saves power: five
     /// minutes. The relay checks every ten seconds.

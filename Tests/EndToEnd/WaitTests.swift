@@ -64,7 +64,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("says of each of 200 pushes what its handler says, while links are cut at random")
+        @Test("says of each of 1,000 pushes what its handler says, while links are cut at random")
         func cuts() async throws {
             try await onStage { stage in
                 let relay = try await stage.startRelay()
@@ -85,10 +85,10 @@ extension EndToEnd {
                         "--apps-directory", stage.path("apps"), "--delivery-attempts", "1",
                     ], through: port)
                 let token = try await stage.token(of: relay)
-                // One command with 180 pushes, and 20 commands with one push each, all at the same time.
+                // One command with 980 pushes, and 20 commands with one push each, all at the same time.
                 let many = try stage.send(
                     ["--wait", "done", "--json", "--timeout", "4m", "--alert", "x"]
-                        + Array(repeating: token, count: 180))
+                        + Array(repeating: token, count: 980))
                 var said: Set<String> = []
                 try await withThrowingTaskGroup(of: String.self) { group in
                     for _ in 1...20 { group.addTask { try await alone(stage, token) } }
@@ -100,7 +100,7 @@ extension EndToEnd {
                 said.formUnion(lines.map { "\($0.state) \($0.apnsIdentity)".lowercased() })
                 let text = try String(contentsOfFile: stage.path("journal"), encoding: .utf8)
                 let journal = Set(text.lowercased().split(separator: "\n").map(String.init))
-                #expect(said.count == 200 && cutter.output.contains("cut"))
+                #expect(said.count == 1000 && cutter.output.contains("cut"))
                 #expect(said == journal)
             }
         }

@@ -97,9 +97,10 @@ extension AppRouter {
 
     /// Failures are committed: schedules their next attempts, or reports that there is none.
     func told(_ outcome: Inbox.Outcome) {
-        for merged in outcome.merged { reporter.note(.merged, of: merged.push, mergedWith: merged.other) }
         for failure in outcome.again where redelivery.holds(failure.row) {
-            report(failure, isLast: false)
+            if let push = failure.reported, failure.attempts <= Limits.reportedAttempts {
+                reporter.note(.failed, of: push, text: failure.reason)
+            }
             let reason = DesktopNotification.line(failure.reason)
             log.info(
                 "\(failure.topic) has failed (attempt \(failure.attempts)): \(reason)",
@@ -108,20 +109,29 @@ extension AppRouter {
         }
         for row in outcome.gone { redelivery.forget(row) }
         for (app, count) in outcome.dropped { noteDrop(count, of: app) }
-        for replaced in outcome.replaced {
-            redelivery.forget(replaced.row)
-            // What became of a push that is under way is reported once the app has handled it.
-            guard let push = replaced.reported, !isUnderWay(replaced.row) else { continue }
-            reporter.note(.replaced, of: push)
-        }
+        for replaced in outcome.replaced { redelivery.forget(replaced.row) }
         for failure in outcome.dead {
-            report(failure, isLast: true)
             redelivery.forget(failure.row)
             log.warning(
                 "\(failure.topic): a notification was given up after \(failure.attempts) attempts; see "
                     + "'postrider agent dead-letters'", kind: "dead letter: \(failure.topic)",
                 fields: failure.fields)
         }
+    }
+
+    /// The reports of the pushes that an outcome ends.
+    func ends(in outcome: Inbox.Outcome) -> [Report.Event] {
+        var events = outcome.merged.map { Report.Event(.merged, of: $0.push, other: $0.other, at: now) }
+        for replaced in outcome.replaced {
+            // What became of a push that is under way is reported once the app has handled it.
+            guard let push = replaced.reported, !isUnderWay(replaced.row) else { continue }
+            events.append(Report.Event(.replaced, of: push, at: now))
+        }
+        for failure in outcome.dead {
+            guard let push = failure.reported else { continue }
+            events.append(Report.Event(.gaveUp, of: push, at: now, text: failure.reason))
+        }
+        return events
     }
 
     private func noteDrop(_ count: Int, of app: Int64) {

@@ -32,12 +32,4 @@ extension AppRouter {
             return 0
         }
     }
-
-    /// Reports a failure to the relay, after it was counted.
-    func report(_ failure: Inbox.Failure, isLast: Bool) {
-        guard let push = failure.reported, isLast || failure.attempts <= Limits.reportedAttempts else {
-            return
-        }
-        reporter.note(isLast ? .gaveUp : .failed, of: push, text: failure.reason)
-    }
 }

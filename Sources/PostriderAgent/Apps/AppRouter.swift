@@ -73,8 +73,8 @@ final class AppRouter {
         self.declarations = declarations
         self.scheduler = scheduler
         self.log = log
-        reporter = Reporter(scheduler)
         trouble = StateTrouble(state, scheduler: scheduler, log: log)
+        reporter = Reporter(state.reports, scheduler: scheduler, trouble: trouble)
     }
 
     /// All streams that are attached to a topic, each once.
@@ -203,7 +203,6 @@ final class AppRouter {
 
     /// Commits the changes of the turn, then acknowledges them, then hands over what is due.
     func endTurn(copiesLog: Bool = false) {
-        let isChanged = !arrivals.isEmpty || !handled.isEmpty || !failures.isEmpty
         let fresh = isChanged || !acknowledgements.isEmpty ? commit() : []
         if state.boundLog(isAnotherAttempt: copiesLog), !copying.isArmed {
             copying.arm(afterMilliseconds: Limits.logRetryMilliseconds)
@@ -220,6 +219,11 @@ final class AppRouter {
         sayReception()
     }
 
+    /// Whether the turn has brought something to commit.
+    private var isChanged: Bool {
+        !arrivals.isEmpty || !handled.isEmpty || !failures.isEmpty || reporter.needsCommit
+    }
+
     /// Commits. What cannot be stored is not acknowledged: the relay keeps it and sends it again over a new link.
     ///
     /// - Returns: what was stored and waits now.
@@ -230,10 +234,12 @@ final class AppRouter {
         }
         var fresh: [Inbox.Stored] = []
         do throws(StoreError) {
-            if !arrivals.isEmpty || !handled.isEmpty || !failures.isEmpty {
+            if isChanged {
                 let outcome = try state.inbox.commit(
-                    arrivals, handled: handled, failures: failures, mostAttempts: mostAttempts, now: now
-                ) { fresh = $0 }
+                    arrivals, handled: handled, failures: failures, mostAttempts: mostAttempts, now: now,
+                    within: { (outcome) throws(StoreError) in try reporter.commit(ends(in: outcome)) },
+                    stored: { fresh = $0 })
+                reporter.committed()
                 let replaced = Set(outcome.replaced.map(\.row))
                 // Which rows of a full inbox were dropped is not known: those of its app are read.
                 fresh.removeAll { replaced.contains($0.row) || outcome.dropped[$0.app] != nil }

@@ -85,11 +85,14 @@ final class Inbox {
     /// Stores arrivals, removes handled rows and counts failures in one transaction: either all of it is committed, or
     /// nothing has changed. A row that does not exist is not an error.
     ///
-    /// - Parameter stored: is given the messages that were stored, once they are durable. Their rows may be gone again
-    ///   if the outcome says that messages were replaced or dropped.
+    /// - Parameters:
+    ///   - within: is given the outcome before it is committed, and may add to the transaction.
+    ///   - stored: is given the messages that were stored, once they are durable. Their rows may be gone again if the
+    ///     outcome says that messages were replaced or dropped.
     func commit(
         _ arrivals: [Arrival], handled: [Int64], failures: [Failure] = [],
         mostAttempts: Int = Limits.deliveryAttempts.usual, now: Moment,
+        within: (Outcome) throws(StoreError) -> Void = { (_) throws(StoreError) in },
         stored: ([Stored]) -> Void = { _ in }
     ) throws(StoreError) -> Outcome {
         var outcome = Outcome()
@@ -109,6 +112,7 @@ final class Inbox {
                 failure.attempts = count.attempts
                 if count.isDead { outcome.dead.append(failure) } else { outcome.again.append(failure) }
             }
+            try within(outcome)
         }
         stored(storing)
         storing = []

@@ -13,6 +13,7 @@ final class AgentFile: DatabaseFile {
     let alerts: AlertRegister
     let processes: ProcessRegister
     let consents: ConsentRegister
+    let reports: ReportRegister
     let clock: ClockRegister
 
     init(path: String) throws(StoreError) {
@@ -26,6 +27,7 @@ final class AgentFile: DatabaseFile {
         alerts = try AlertRegister(database)
         processes = try ProcessRegister(database)
         consents = try ConsentRegister(database)
+        reports = try ReportRegister(database)
         clock = try ClockRegister(database)
     }
 
@@ -78,5 +80,6 @@ final class AgentFile: DatabaseFile {
             """,
             CenterRegister.optionStep + AlertRegister.changeStep,
             ConsentRegister.optionStep,
+            ReportRegister.schemaStep,
         ])
 }

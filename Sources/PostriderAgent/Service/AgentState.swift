@@ -26,6 +26,8 @@ final class AgentState {
     let processes: ProcessRegister
     /// Decisions about apps that have never attached, and how often users were asked.
     let consents: ConsentRegister
+    /// The reports that the relay has not confirmed.
+    let reports: ReportRegister
     /// The clock by which the schedule was computed.
     let clock: ClockRegister
 
@@ -59,6 +61,7 @@ final class AgentState {
         alerts = file.alerts
         processes = file.processes
         consents = file.consents
+        reports = file.reports
         clock = file.clock
     }
 
@@ -83,12 +86,16 @@ final class AgentState {
         return EnrollResponse(deviceIdentity: identity, deviceSecret: secret)
     }
 
-    /// Stores the identity of the device.
+    /// Stores the identity of the device. Reports of an earlier identity are removed: a relay takes a report only from
+    /// the device to which it has sent the push.
     func setDevice(_ device: EnrollResponse) throws(StoreError) {
         let statement = try database.prepare("INSERT OR REPLACE INTO device VALUES (1, ?, ?)")
-        statement.bind(device.deviceIdentity.bytes)
-        statement.bind(device.deviceSecret)
-        try statement.run()
+        try database.transaction { () throws(StoreError) in
+            statement.bind(device.deviceIdentity.bytes)
+            statement.bind(device.deviceSecret)
+            try statement.run()
+            try reports.remove(upTo: .max)
+        }
     }
 
     /// Drops everything that waits for an app or was scheduled by it. Its registration stays until the relay has ended

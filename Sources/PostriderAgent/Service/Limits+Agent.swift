@@ -9,18 +9,26 @@ extension Limits {
     /// it (``Limits/pendingPerRegistration``). Their age does not matter, because the clock may be set. At about 80
     /// bytes each: 320 KiB on the disk.
     static let seenPerTopic = 4096
-    /// Reports that wait for a link; above it the oldest are dropped. At 40 bytes each: 40 KiB.
+    /// Reports of ends, such as done or given up, that are kept on the disk until the relay has confirmed them; above
+    /// it the oldest are removed. That is the inbox of four topics (``inboxPerTopic``). At 250 bytes each: 1 MiB.
+    static let reportsKept = 4096
+    /// Reports of ends that are sent before the relay has confirmed the ones before. At 250 bytes each: 64 KiB.
+    static let reportsUnconfirmed = 256
+    /// Milliseconds until confirmed reports are removed from the disk, unless something else is committed first.
+    static let reportRemovalMilliseconds = 10_000
+    /// Reports of steps, such as begun or tried again, that wait for a link; above it the oldest are dropped. At 250
+    /// bytes each: 256 KiB.
     static let reportsWaiting = 1024
     /// Milliseconds for which reports are collected, so that the link is not woken for each.
     static let reportDelayMilliseconds = 1000
-    /// Milliseconds after which a report that was not confirmed is assumed to have arrived: longer than a dead link
-    /// goes unnoticed with the default keepalive.
+    /// Milliseconds after which the report of a step that was not confirmed is assumed to have arrived: longer than a
+    /// dead link goes unnoticed with the default keepalive.
     static let reportRepeatMilliseconds = 90_000
-    /// How many reports are kept until the relay has confirmed them, to be sent again if the link is lost first. At 250
-    /// bytes each: 256 KiB.
+    /// How many reports of steps are kept until the relay has confirmed them, to be sent again if the link is lost
+    /// first. At 250 bytes each: 256 KiB.
     static let reportsDoubtful = 1024
-    /// How often a report is sent again. A relay takes ``Limits/reportsPerNotification`` for each notification,
-    /// including those that arrive twice; most of these have not arrived.
+    /// How often the report of a step is sent again. A relay takes ``Limits/reportsPerNotification`` for each
+    /// notification, including those that arrive twice; most of these have not arrived.
     static let reportRepeats = 16
     /// Deliveries that may be under way to an app on one stream.
     static let appWindow = DeliveryWindow.largest

@@ -1,7 +1,7 @@
 public import PostriderNotifications
 
-/// What happened to notifications on the device (`Report`). It is only for the relay's trace. It is not acknowledged,
-/// and not sent again if it is lost.
+/// What happened to notifications on the device (`Report`). It is only for the relay's trace. It is not acknowledged:
+/// a device that wants to know whether it has arrived sends a PING after it (RFC 9113, section 6.7).
 public struct Report: CourierMessage {
     /// What can be reported of a notification.
     public enum Kind: UInt32, CaseIterable, Sendable {

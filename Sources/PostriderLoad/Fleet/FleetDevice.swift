@@ -17,7 +17,7 @@ final class FleetDevice {
     private(set) var isReady = false
     private var knownTokens = 0
     private var judge = DuplicateClassifier(window: Limits.deliveryWindow)
-    private var backoff = Backoff()
+    private var backoff = Backoff.device
     private var readyAt: UInt64 = 0
     private var pause: (any LoopTimer)?
     /// When its last link ended, on the run's clock; 0: never.

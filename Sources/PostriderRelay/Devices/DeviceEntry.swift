@@ -154,8 +154,9 @@ final class DeviceEntry {
 /// How much a device may write into the trace: ``Limits/reportsPerNotification`` for each notification that it was
 /// sent, so that no device can crowd out the records of others.
 struct ReportAllowance {
-    /// Notifications of before the relay's start may be reported too: a window of them.
-    private(set) var left = Limits.deliveryWindow * Limits.reportsPerNotification
+    /// Notifications of before the relay's start may be reported too: everything of a window of them, and the end of
+    /// as many as a device may still report of.
+    private(set) var left = Limits.deliveryWindow * Limits.reportsPerNotification + Limits.unreported
 
     /// A notification was sent.
     mutating func earn() {

@@ -46,7 +46,7 @@ struct ReporterTests {
         try fixture.kill()
         let app = fixture.attached()
         #expect(fixture.router.handled([1], by: app.stream))
-        fixture.clock.fireTimers()
+        tell()
         #expect(reported == ["handedOver 1"])
     }
 
@@ -70,7 +70,7 @@ struct ReporterTests {
         arrive(102, alert("two"))
         fixture.router.endTurn()
         #expect(fixture.router.handled([1, 2], by: app.stream))
-        fixture.clock.fireTimers()
+        tell()
         let events = fixture.link.reports.flatMap(\.events).map {
             "\($0.kind) \($0.identity.low) \($0.push) \($0.other)"
         }
@@ -96,54 +96,126 @@ struct ReporterTests {
     func link() {
         fixture.link.isUp = false
         let count = UInt64(Limits.reportsWaiting) + 3
-        for identity in 1...count { fixture.router.reporter.note(.shown, of: named(identity)) }
+        for identity in 1...count { fixture.router.reporter.note(.begun, of: named(identity)) }
         fixture.clock.fireTimers()
         #expect(fixture.link.reports.isEmpty)
         fixture.link.isUp = true
         fixture.router.reporter.linkIsUp()
-        #expect(reported == (4...count).map { "shown \($0)" })
+        #expect(reported == (4...count).map { "begun \($0)" })
         #expect(fixture.link.reports.allSatisfy { $0.events.count <= Limits.reportEvents })
         fixture.router.reporter.linkIsUp()
         #expect(reported.count == Limits.reportsWaiting)
     }
 
-    @Test("says again on the next link what the last one may have lost, and nothing older")
+    @Test("says steps again on the next link if the last one may have lost them, and no older ones")
     func lostLink() {
-        fixture.router.reporter.note(.done, of: named(1), text: "well")
+        fixture.router.reporter.note(.begun, of: named(1), text: "well")
         fixture.clock.fireTimers()
         fixture.clock.pass(milliseconds: Int64(Limits.reportRepeatMilliseconds) + 1)
-        fixture.router.reporter.note(.done, of: named(2))
+        fixture.router.reporter.note(.begun, of: named(2))
         fixture.clock.fireTimers()
         fixture.router.linkEnded()
         fixture.router.reporter.linkIsUp()
-        #expect(reported == ["done 1", "done 2", "done 2"])
+        #expect(reported == ["begun 1", "begun 2", "begun 2"])
         let events = fixture.link.reports.flatMap(\.events)
         #expect(events[1] == events[2] && events[0].text == "well")
     }
 
-    @Test("sends on each next link what no relay has confirmed, however short the links are")
+    /// Commits what was noted, and sends it.
+    private func tell() {
+        fixture.router.endTurn()
+        fixture.clock.fireTimers()
+    }
+
+    private func nextLink() {
+        fixture.router.linkEnded()
+        fixture.router.reporter.linkIsUp()
+    }
+
+    @Test("sends on each next link the ends that no relay has confirmed, however short the links are")
     func confirmation() {
         fixture.link.confirms = true
-        for identity in 1...300 as ClosedRange<UInt64> {
+        for identity in 1...200 as ClosedRange<UInt64> {
             fixture.router.reporter.note(.done, of: named(identity))
         }
-        for _ in 1...3 {
-            fixture.clock.fireTimers()
-            fixture.router.linkEnded()
-            fixture.router.reporter.linkIsUp()
-        }
-        #expect(reported.count == 4 * 300 && fixture.link.confirmations == 4)
-        fixture.router.reporter.note(.done, of: named(301))
+        tell()
+        for _ in 1...20 { nextLink() }
+        #expect(reported.count == 21 * 200 && fixture.link.confirmations == 21)
+        fixture.router.reporter.note(.done, of: named(201))
+        tell()
+        #expect(fixture.link.confirmations == 21)
+        fixture.router.reporter.confirmed()
+        #expect(fixture.link.confirmations == 22 && reported.last == "done 201")
+        nextLink()
+        #expect(reported.suffix(2) == ["done 201", "done 201"])
+        fixture.router.reporter.confirmed()
+        nextLink()
+        #expect(reported.count == 21 * 200 + 2)
+    }
+
+    @Test("has the ends of pushes still after the agent was killed, until a relay has confirmed them")
+    func killed() throws {
+        let app = fixture.attached()
+        for identity in 1...3 as ClosedRange<UInt64> { fixture.router.delivered(deliver(identity)) }
+        fixture.router.endTurn()
+        #expect(fixture.router.handled([1, 2], by: app.stream))
+        fixture.router.endTurn()
+        try fixture.kill()
+        #expect(reported.isEmpty)
+        fixture.link.confirms = true
+        fixture.router.reporter.linkIsUp()
+        #expect(reported == ["handedOver 1", "handedOver 2"])
+        fixture.router.reporter.confirmed()
+        // The confirmed ones are removed from the disk a while later, or with the next commit.
         fixture.clock.fireTimers()
-        #expect(fixture.link.confirmations == 4)
-        fixture.router.reporter.confirmed()
-        #expect(fixture.link.confirmations == 5)
-        fixture.router.linkEnded()
+        fixture.router.endTurn()
+        try fixture.kill()
         fixture.router.reporter.linkIsUp()
-        #expect(reported.suffix(2) == ["done 301", "done 301"])
+        #expect(reported == ["handedOver 1", "handedOver 2"])
+        #expect(try fixture.files.state.reports.entries(after: 0, atMost: 9).isEmpty)
+    }
+
+    @Test("sends many ends some at a time, each part after the relay has confirmed the one before")
+    func parts() {
+        fixture.link.confirms = true
+        let count = UInt64(Limits.reportsUnconfirmed) + 9
+        for identity in 1...count { fixture.router.reporter.note(.gaveUp, of: named(identity), text: "No.") }
+        tell()
+        #expect(reported.count == Limits.reportsUnconfirmed)
         fixture.router.reporter.confirmed()
+        #expect(reported == (1...count).map { "gaveUp \($0)" })
+        #expect(fixture.link.reports.flatMap(\.events).allSatisfy { $0.text == "No." })
+    }
+
+    @Test("keeps a bounded number of ends, and none of an identity that the device has no longer")
+    func bounds() throws {
+        fixture.link.isUp = false
+        for part in 0..<5 as Range<UInt64> {
+            for identity in 1...1024 as ClosedRange<UInt64> {
+                fixture.router.reporter.note(.done, of: named(part * 1024 + identity))
+            }
+            fixture.router.endTurn()
+        }
+        let kept = try fixture.files.state.reports.entries(after: 0, atMost: 10_000)
+        #expect(kept.count == Limits.reportsKept && kept.last?.event.identity.low == 5 * 1024)
+        let device = try #require(DeviceIdentity(bytes: Array(repeating: 1, count: DeviceIdentity.byteCount)))
+        try fixture.files.state.setDevice(
+            EnrollResponse(deviceIdentity: device, deviceSecret: Array(repeating: 1, count: 32)))
+        #expect(try fixture.files.state.reports.entries(after: 0, atMost: 1).isEmpty)
+    }
+
+    @Test("leaves out the steps of an ended push that the relay may not have")
+    func superseded() {
+        let reporter = fixture.router.reporter
+        for identity in 1...3 as ClosedRange<UInt64> { reporter.note(.begun, of: named(identity)) }
+        fixture.clock.fireTimers()
+        reporter.note(.done, of: named(1))
+        fixture.router.endTurn()
         fixture.router.linkEnded()
-        fixture.router.reporter.linkIsUp()
-        #expect(reported.count == 4 * 300 + 2)
+        reporter.note(.failed, of: named(2))
+        reporter.note(.gaveUp, of: named(2))
+        fixture.router.endTurn()
+        reporter.linkIsUp()
+        #expect(reported.suffix(3) == ["begun 3", "done 1", "gaveUp 2"] && reported.count == 6)
     }
 }

@@ -36,6 +36,20 @@ import Testing
         #expect(ceilings(&backoff, 1) == [1000])
     }
 
+    @Test("links that the relay accepts, but that are short, do not keep a device away for longer and longer")
+    func shortLinks() {
+        var backoff = Backoff.device
+        #expect(ceilings(&backoff, 10).last == 60_000)
+        for _ in 1...3 {
+            #expect(
+                backoff.delayMilliseconds(afterLinkUp: 1, retryAfterMilliseconds: 0, random: .max) == 5000)
+        }
+        #expect(ceilings(&backoff, 2) == [10_000, 20_000])
+        var usual = Backoff()
+        _ = ceilings(&usual, 9)
+        #expect(usual.delayMilliseconds(afterLinkUp: 1, retryAfterMilliseconds: 0, random: .max) == 60_000)
+    }
+
     @Test("the relay's wish is a floor under the jitter, and bounded by an hour")
     func retryAfter() {
         var backoff = Backoff()

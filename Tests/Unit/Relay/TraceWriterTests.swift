@@ -112,7 +112,7 @@ struct TraceRecorderTests {
     func allowance() {
         var allowance = ReportAllowance()
         let spend = { (most: Int) in (0..<most).prefix { _ in allowance.spend() }.count }
-        #expect(spend(1000) == Limits.deliveryWindow * 8)
+        #expect(spend(10_000) == Limits.deliveryWindow * 8 + Limits.unreported)
         allowance.earn()
         allowance.earn()
         #expect(spend(1000) == 16)
