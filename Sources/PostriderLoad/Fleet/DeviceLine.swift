@@ -13,6 +13,8 @@ final class DeviceLine: FleetLine {
     private var stream: Int32?
     private var nextDelivery: UInt64 = 1
     private var acknowledgements: [UInt64] = []
+    /// What is to be reported of pushes of other senders.
+    private var events: [Report.Event] = []
     private var isWelcome = false
     /// Whether it has said goodbye: notifications that arrive now are ignored, and are sent again over the next link.
     private var isLeaving = false
@@ -61,6 +63,11 @@ final class DeviceLine: FleetLine {
         fleet.frame.removeAll(keepingCapacity: true)
         MessageFraming.frame(acknowledging: acknowledgements, into: &fleet.frame)
         acknowledgements.removeAll(keepingCapacity: true)
+        while !events.isEmpty {
+            let report = Report(events)
+            MessageFraming.frame(DeviceMessage.report(report), into: &fleet.frame)
+            events.removeFirst(report.events.count)
+        }
         let frame = fleet.frame
         streams.send(stream, frame.span)
     }
@@ -113,7 +120,9 @@ final class DeviceLine: FleetLine {
         var body: [UInt8] = []
         let name = "\(fleet.port?.namePrefix ?? "")-\(device.index)"
         MessageFraming.frame(
-            EnrollRequest(enrolmentKey: fleet.port?.enrolmentKey ?? "", name: name), into: &body)
+            EnrollRequest(
+                enrolmentKey: fleet.port?.enrolmentKey ?? "", name: name, tags: fleet.port?.tags ?? []),
+            into: &body)
         request(.enroll) { [streams] head throws(SessionError) in
             enrolment = (
                 try streams.request(head, body: body),
@@ -175,7 +184,12 @@ final class DeviceLine: FleetLine {
             acknowledgements.append(outline.delivery)
             setNeedsFlush()
         }
-        fleet.outcomes.arrived(outline, bytes, at: device)
+        guard !fleet.outcomes.arrived(outline, bytes, at: device), !outline.isBroadcast else { return }
+        guard case .deliver(let deliver) = try RelayMessage(decoding: bytes), deliver.wantsReport else {
+            return
+        }
+        let now = Moment(milliseconds: fleet.loop.wallMilliseconds)
+        events.append(Report.Event(.handedOver, of: deliver.identity, push: deliver.push, at: now))
     }
 
     private func take(_ message: RelayMessage) throws(CourierError) {

@@ -6,6 +6,8 @@ final class PushOutcomes {
     private let meter: WorkerMeter
     /// Tells the pushes of this worker from those of others; 12 bits.
     private let run: UInt16
+    /// Whether pushes of other senders are expected. Otherwise they count as strayed.
+    private let takesOthers: Bool
     /// What has happened to each push.
     var tracker = PushTracker()
     /// The payload that pushes carry at present.
@@ -15,9 +17,10 @@ final class PushOutcomes {
     /// Whether something has happened that may let the next push leave.
     var mayPush = false
 
-    init(_ meter: WorkerMeter, run: UInt16) {
+    init(_ meter: WorkerMeter, run: UInt16, takesOthers: Bool = false) {
         self.meter = meter
         self.run = run
+        self.takesOthers = takesOthers
     }
 
     // MARK: Answers
@@ -59,15 +62,20 @@ final class PushOutcomes {
 
     // MARK: Arrivals
 
-    /// A notification came to a device.
-    func arrived(_ view: DeliverView, _ message: Span<UInt8>, at device: FleetDevice) {
+    /// A notification came to a device. Returns false if it is an expected one of another sender.
+    func arrived(_ view: DeliverView, _ message: Span<UInt8>, at device: FleetDevice) -> Bool {
         guard let mark = PushMark(view.identity), mark.run == run || view.isBroadcast else {
-            meter.tally.strayed += 1
-            return
+            return strayed()
         }
+        let arrival =
+            view.isBroadcast
+            ? .first : tracker.arrived(mark.number, at: mark.device == device.index ? device.index : -1)
+        if arrival == .stray, takesOthers { return strayed() }
         if !isPayload(message.extracting(view.payload)) { meter.tally.altered += 1 }
-        guard !view.isBroadcast else { return arrivedBroadcast(mark, at: device) }
-        let arrival = tracker.arrived(mark.number, at: mark.device == device.index ? device.index : -1)
+        guard !view.isBroadcast else {
+            arrivedBroadcast(mark, at: device)
+            return true
+        }
         switch device.judge(arrival, mark.number) {
         case nil:
             meter.tally.delivered += 1
@@ -77,6 +85,12 @@ final class PushOutcomes {
         case .doubled: meter.tally.doubled += 1
         case .strayed: meter.tally.strayed += 1
         }
+        return true
+    }
+
+    private func strayed() -> Bool {
+        if takesOthers { meter.tally.others += 1 } else { meter.tally.strayed += 1 }
+        return !takesOthers
     }
 
     private func arrivedBroadcast(_ mark: PushMark, at device: FleetDevice) {

@@ -30,7 +30,8 @@ final class Worker {
         let (trafficSeed, fleetSeed) = (seeds.next(), seeds.next())
         let failure = FailureReport(setup.report)
         meter = WorkerMeter(epoch: setup.epoch, phases: setup.phases)
-        outcomes = PushOutcomes(meter, run: setup.mark)
+        outcomes = PushOutcomes(
+            meter, run: setup.mark, takesOthers: setup.target.devices?.tags.isEmpty == false)
         fleet = try DeviceFleet(setup, on: loop, meter, outcomes, failure, seed: fleetSeed)
         providers = ProviderPool(setup, on: loop, meter, outcomes, failure)
         traffic = try PushTraffic(

@@ -28,6 +28,8 @@ struct LoadTally: Sendable, Equatable {
     var strayed: UInt64 = 0
     /// Pushes that arrived with another payload than they were sent with.
     var altered: UInt64 = 0
+    /// Pushes of other senders that arrived at devices with tags.
+    var others: UInt64 = 0
     /// Broadcasts accepted.
     var broadcasts: UInt64 = 0
     /// Broadcasts that arrived at devices, counted once for each device.
@@ -64,6 +66,7 @@ struct LoadTally: Sendable, Equatable {
         combine(&doubled, other.doubled)
         combine(&strayed, other.strayed)
         combine(&altered, other.altered)
+        combine(&others, other.others)
         combine(&broadcasts, other.broadcasts)
         combine(&broadcastsDelivered, other.broadcastsDelivered)
         combine(&enrolments, other.enrolments)

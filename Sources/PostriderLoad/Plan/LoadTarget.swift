@@ -17,6 +17,9 @@ public struct LoadTarget: Sendable {
         public var enrolmentKey: String
         /// The beginning of the devices' names.
         public var namePrefix = "load"
+        /// The devices' tags. Devices with tags are there for pushes of others too: they report that they have taken
+        /// them, if the relay asks for reports.
+        public var tags: [String] = []
 
         /// A port from its parts.
         public init(address: SocketAddress, tls: TLSContext, name: String, enrolmentKey: String) {

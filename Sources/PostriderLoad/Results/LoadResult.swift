@@ -138,6 +138,8 @@ public struct LoadResult: Codable, Sendable, Equatable {
         public var excused: Int?
         /// Pushes that arrived although their connection ended before the answer. Nil in results of older versions.
         public var unansweredArrivals: Int?
+        /// Pushes of other senders that arrived at devices with tags. Nil if there were none.
+        public var others: UInt64?
         /// The `apns-id` of the first lost pushes.
         public var lostIdentities: [String]
 

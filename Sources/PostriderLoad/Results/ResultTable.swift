@@ -134,6 +134,7 @@ public enum ResultTable {
         if let count = verdict.unansweredArrivals, count > 0 {
             lines.append("arrived though their answers did not: \(number(UInt64(count)))")
         }
+        if let others = verdict.others { lines.append("pushes of other senders: \(number(others))") }
         if verdict.lost > 0 { lines += reasons(result.relayLosses ?? [:]) }
         lines += verdict.lostIdentities.map { "lost: apns-id \($0)" }
         if let leak = result.leakKiBPerMinute {

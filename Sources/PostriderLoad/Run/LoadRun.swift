@@ -284,6 +284,7 @@ public final class LoadRun {
             strayed: total.strayed,
             altered: total.altered, excused: conclusions.reduce(0) { $0 + $1.excused },
             unansweredArrivals: conclusions.reduce(0) { $0 + $1.unansweredArrivals },
+            others: total.others > 0 ? total.others : nil,
             lostIdentities: Array(identities))
         return LoadResult(
             scenario: plan.name, startedAt: startedAt, machine: machine,

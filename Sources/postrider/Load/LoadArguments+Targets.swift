@@ -75,6 +75,8 @@ extension LoadArguments {
     ) async throws -> LoadResult {
         // End the progress line before printing anything else, such as errors of removal.
         defer { if watch != nil { ProgressLine.end() } }
+        var target = target
+        target.devices?.tags = tags
         let run = LoadRun(plan, on: target, processors: processors, watch: watch ?? { _ in })
         guard let control else { return try await run.run() }
         let before = await RelayLosses.counted(at: control)

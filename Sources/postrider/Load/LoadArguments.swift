@@ -18,6 +18,8 @@ struct LoadArguments: Sendable {
     /// An earlier result to compare with.
     let baseline: LoadResult?
     let options: ParsedOptions
+    /// The devices' tags.
+    let tags: [String]
 
     /// Parses the options.
     init(_ options: ParsedOptions) throws {
@@ -26,6 +28,10 @@ struct LoadArguments: Sendable {
         place = try LoadPlace(options)
         try Self.check(plan, at: place, options)
         processors = try Self.processors(options)
+        tags = try options.list("tag").map { tag throws(UsageError) in try options.tag(tag) }
+        guard tags.count <= Limits.tagsPerDevice else {
+            throw options.error("a device has at most \(Limits.tagsPerDevice) tags, not \(tags.count)")
+        }
         isJSON = options.isSet("json")
         saveFile = try Self.file("save", options)
         reportFile = try Self.file("report", options)

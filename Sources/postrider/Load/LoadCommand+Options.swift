@@ -29,6 +29,9 @@ extension LoadCommand {
                 "postrider load --rate 100 --for 1m --scenario deploy/scenarios/outage.yaml"),
             .init("The cost of 15,000 connected devices", "postrider load idle --devices 15000"),
             .init(
+                "10,000 devices of a group, for 'postrider send -d wakes --tag lobby'",
+                "postrider load idle --devices 10000 --tag lobby --for 10m --relay-directory wakes"),
+            .init(
                 "Any server that speaks the APNs provider API",
                 "postrider load push --target https://localhost:2197 --provider-only --ca ca.pem "
                     + "--tokens tokens.txt"
@@ -89,6 +92,10 @@ extension LoadCommand {
                 "directory", short: "d", as: "FOLDER",
                 "The folder of a running 'postrider dev' whose relay is loaded; the devices are removed "
                     + "from it at the end."),
+            .list(
+                "tag", "TAG",
+                "A tag of the devices; can be repeated. Devices with tags take the pushes of others too, "
+                    + "such as those of 'postrider send --tag', and report them as taken."),
             .flag("keep-devices", "Leave the devices and their notifications at the relay of --directory."),
             .value(
                 "relay", "HOST:PORT", "A running relay's port for providers; with --device-relay."),

@@ -87,7 +87,7 @@ enum LoadPlace: Equatable {
     /// Refuses options that have no effect together with, or without, certain others.
     private static func checkCompanions(_ options: ParsedOptions) throws {
         for (names, other) in [
-            (["apps", "sources", "connect-rate", "absent"], "provider-only"), (["devices"], "tokens"),
+            (["apps", "sources", "connect-rate", "absent", "tag"], "provider-only"), (["devices"], "tokens"),
         ] where options.isSet(other) {
             guard let name = names.first(where: options.isSet) else { continue }
             throw options.error("--\(name) says nothing with --\(other); leave it out")
