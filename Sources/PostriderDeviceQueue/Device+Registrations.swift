@@ -33,8 +33,14 @@ extension Device {
             unregisteredAt: record.unregisteredAt,
             pending: known?.pending ?? 0,
             allowance: known?.allowance ?? PushAllowance(),
-            filter: link?.reception.filter(of: record.topic) ?? .enabled
+            filter: link?.reception.filter(of: record.topic) ?? .enabled,
+            quotas: known?.quotas
         )
+        if let known, let quotas = known.quotas,
+            (known.unregisteredAt == nil) != (record.unregisteredAt == nil)
+        {
+            quotas.add(devices: record.unregisteredAt == nil ? 1 : -1)
+        }
         guard let moment = record.unregisteredAt else { return }
         for row in queue.rows(where: { $0.registration == record.number }) {
             drop(row, .unregistered, answering: .rejected(.unregistered, since: moment), &tally, &effects)

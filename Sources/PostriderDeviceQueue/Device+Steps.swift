@@ -12,6 +12,9 @@ extension Device {
         guard registration.topic == notification.topic else { return .rejected(.deviceTokenNotForTopic) }
         if let moment = registration.unregisteredAt { return .rejected(.unregistered, since: moment) }
         if let moment = expiredAt(rules), moment <= now { return .rejected(.expiredToken, since: moment) }
+        if let quotas = registration.quotas, !quotas.hasRoomForPending() {
+            return .rejected(.tooManyRequests)
+        }
         guard let rate = rules.pushesPerSecond else { return nil }
         let isInTime = registrations.update(at: place) { $0.allowance.take(now: now, perSecond: rate) }
         return isInTime ? nil : .rejected(.tooManyRequests)
@@ -248,7 +251,10 @@ extension Device {
     /// Changes the number of notifications that are pending for an app.
     mutating func count(_ change: Int, pendingFor registration: RegistrationNumber) {
         guard let place = registrations.place(of: registration) else { return }
-        registrations.update(at: place) { $0.pending += change }
+        registrations.update(at: place) { registration in
+            registration.pending += change
+            registration.quotas?.add(pending: change)
+        }
     }
 
     /// Removes a notification from the queue. The caller counts what became of it.

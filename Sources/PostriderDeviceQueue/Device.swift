@@ -37,6 +37,8 @@ package struct Device {
         var allowance = PushAllowance()
         /// The device's preference for the app.
         var filter = Filter.enabled
+        /// The quotas that it counts for; nil for none.
+        package internal(set) var quotas: TopicQuotas?
     }
 
     /// The connection that the device keeps open.
@@ -74,9 +76,6 @@ package struct Device {
     package init(_ record: DeviceRecord) {
         self.record = record
     }
-
-    /// Whether its connection is open.
-    var isConnected: Bool { link != nil }
 
     /// The number of notifications that wait for it.
     package var pendingCount: Int { queue.count }
@@ -294,5 +293,6 @@ package struct Device {
         for row in queue.rows(where: { _ in true }) {
             drop(row, .removed, answering: .rejected(.badDeviceToken), &tally, &effects)
         }
+        for number in registrations.keys { charge(number, to: nil, besides: 0) }
     }
 }

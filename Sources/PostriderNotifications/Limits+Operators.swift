@@ -4,3 +4,12 @@ extension Limits {
     /// Files of the audit, the newest included: 32 MiB, about 100,000 changes.
     public static let auditFiles = 8
 }
+
+extension Limits {
+    /// Quotas in a configuration. At about 200 bytes each: 20 KiB.
+    public static let quotas = 100
+    /// Teams and topics whose quotas metrics name; all others are counted together.
+    public static let measuredQuotas = 100
+    /// The largest number in a quota.
+    public static let quota = 1_000_000_000
+}

@@ -58,6 +58,8 @@ package final class PushRequest {
     package var endedAt: UInt64 = 0
     /// The `apns-unique-id` of the answer, in the development environment.
     package var uniqueIdentity: NotificationIdentity?
+    /// When a provider that exceeds a quota may come back, from the answer on; nil if it does not.
+    package var retryAfterSeconds: Int?
     /// The header block of the request.
     private var block = HeaderBlock()
     /// The ends of the fields' values in ``values``; 0 if a field is missing, since no value begins there.
@@ -113,6 +115,7 @@ package final class PushRequest {
         hasDuplicates = false
         if !body.isEmpty { body = [] }
         bodyByteCount = 0
+        retryAfterSeconds = nil
         phase = .receiving
         block.forEachPlace { name, value in
             guard let field = Field(name) else { return }

@@ -141,6 +141,7 @@ extension ProviderSession {
             answer.status = rejection.status
             answer.reason = rejection.rawValue
             answer.timestamp = since?.milliseconds
+            answer.retryAfter = request.retryAfterSeconds
         }
         respond(stream, verdict, request)
         observer.ended(stream, outcome, answer: answer)

@@ -46,6 +46,7 @@ final class DeviceHome {
     func apply(_ settings: ShardSettings) {
         rules.change(settings.deviceRules)
         throttle.change(places: settings.throttle.places)
+        chargeAll()
     }
 
     // MARK: Start-up
@@ -71,6 +72,7 @@ final class DeviceHome {
             tally.accepted += UInt64(entries.count)
             tally.pending += UInt64(entries.count)
         }
+        if !context.quotas.areNone { chargeAll() }
         // Their devices were removed, and the relay stopped before their queues were.
         for entry in strays { context.outbox.send(.settle(entry.row)) }
     }
@@ -81,6 +83,7 @@ final class DeviceHome {
         let found = entry.takeFound()
         tally.accepted -= UInt64(found.count)
         tally.pending -= UInt64(found.count)
+        if !context.quotas.areNone { entry.device.discharge(found) }
         for queued in found { entry.device.restore(queued, rules.configured, &tally, &effects) }
         perform(for: entry)
     }

@@ -67,6 +67,11 @@ final class RegistrationRequests {
                 session.say(.refused(Refused(topic: text, reason: "The device has too many registrations.")))
                 return []
             }
+            guard old != nil || context.quotas(of: topic)?.hasRoomForDevice() ?? true else {
+                let reason = "The quota of the app or its team has no room for another device."
+                session.say(.refused(Refused(topic: text, reason: reason)))
+                return []
+            }
             // An app has one environment at a time: its token of the other one becomes invalid.
             let ended = endedRegistration(of: topic, at: entry).map { [$0] } ?? []
             return ended + [newRegistration(of: topic, in: environment, at: entry)]
@@ -133,6 +138,7 @@ final class RegistrationRequests {
                 home.with(entry) { device, _, tally, effects in
                     for record in records { device.apply(record, &tally, &effects) }
                 }
+                if !context.quotas.areNone { home.charge(entry) }
                 for record in records where record.unregisteredAt != nil {
                     subscriptions.end(of: session) { $0.topic == record.topic }
                 }

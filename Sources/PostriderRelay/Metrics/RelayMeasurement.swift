@@ -38,7 +38,7 @@ extension Relay {
             sum.pushFamilies + sum.notificationFamilies(shards: reports) + sum.connectionFamilies
             + sum.deviceFamilies + ledger.families(isFailing: failure != nil) + mailboxFamilies
             + traceFamilies
-            + certificateFamilies
+            + certificateFamilies + quotas.families
         return RelayMeasurement(families: families, obstacles: obstacles)
     }
 }

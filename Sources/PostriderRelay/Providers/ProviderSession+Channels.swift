@@ -24,6 +24,9 @@ extension ProviderSession {
                 authority: context.policy, tokens: connections.tokens, environment: environment,
                 isStrict: connections.compatibility.isStrict, now: context.now)
             let (order, owner) = try admission.admit(request, &credentials)
+            if case .broadcast(let broadcast, _, _) = order {
+                try context.charge(request, owner.topic, payloadBytes: broadcast.payload.count)
+            }
             let home = owner.home(among: context.outbox.shardCount)
             guard !context.outbox.isCongested(home) else { throw .tooManyRequests }
             if case .list = order {
@@ -39,13 +42,14 @@ extension ProviderSession {
     /// Sends the answer to a request. If its stream was reset meanwhile, nothing is sent.
     func answer(_ stream: Int32, _ answer: ChannelAnswer) {
         guard let request = exchanges[stream], case .ordering(let echo) = request.phase else { return }
-        let isHead = request.isHead
+        let (isHead, retryAfter) = (request.isHead, request.retryAfterSeconds)
         forget(stream)
         if observer != nil { noteAnswered(stream, status: answer.status, reason: answer.rejection) }
         raiseStreamLimit()
         let body = answer.body(usesLiveSpellings: connections.compatibility.usesLiveSpellings)
         connections.reply.removeAll()
         answer.write(to: &connections.reply, echo, hasBody: !body.isEmpty)
+        retryAfter.map { connections.reply.add("retry-after", String($0)) }
         if body.isEmpty || isHead {
             endpoint.streams.respond(stream, connections.reply)
         } else {

@@ -164,9 +164,11 @@ final class ProviderSession: EndpointOwner {
     /// The notification of a complete request.
     func admit(_ request: PushRequest) throws(Rejection) -> Notification {
         let context = context
-        return try admission.admit(
+        let notification = try admission.admit(
             request, &credentials, by: context.policy, isStrict: connections.compatibility.isStrict,
             now: context.now)
+        try context.charge(request, notification.topic, payloadBytes: notification.payload.count)
+        return notification
     }
 
     /// Sends a push to its device's home. Returns the rejection if that is not possible.
@@ -213,6 +215,7 @@ final class ProviderSession: EndpointOwner {
         case .rejected(let rejection, let since):
             connections.reply.add(":status", String(rejection.status))
             connections.reply.add("content-type", "application/json")
+            request.retryAfterSeconds.map { connections.reply.add("retry-after", String($0)) }
             request.addEcho(to: &connections.reply, isFirst: isFirstAnswer)
             let body = rejection.body(
                 since: since, usesLiveSpellings: connections.compatibility.usesLiveSpellings)

@@ -61,6 +61,7 @@ final class Shard {
         hooks = Hooks(
             measured: onMeasured, drained: onDrained, stop: onStop, renew: onSettingsChanged,
             renewed: onSettingsApplied)
+        context.quotas.replace(settings.quotas)
         changes = RegistryChanges(context)
         queries = ShardQueries(context)
         directory = DeviceDirectory(context, changes, settings.presence)
@@ -107,6 +108,7 @@ final class Shard {
 
     /// Applies the settings of a reload.
     func apply(_ settings: ShardSettings) {
+        context.quotas.replace(settings.quotas)
         home.apply(settings)
         providers.apply(settings)
         devices.deviceLinks = settings.protocolCode.deviceLinks
@@ -152,6 +154,7 @@ final class Shard {
         case .registry(.applied(let ticket, let result)): changes.applied(ticket, result)
         case .registry(.policyChanged):
             context.updatePolicy()
+            if !context.quotas.areNone { home.chargeAll() }
             channels.removeForbidden()
         case .control(.question(let question, let id, let asker)):
             context.outbox.send(.control(.reply(reply(to: question), id: id)), to: asker)

@@ -22,6 +22,8 @@ final class ShardContext {
     var measures = ShardMeasures()
     /// Counts notifications by topic, for metrics.
     var topics: TopicCounter
+    /// The quotas of teams and topics.
+    var quotas = ShardQuotas()
     private var lastNumber: UInt64 = 0
 
     init(

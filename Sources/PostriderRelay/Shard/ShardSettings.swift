@@ -21,6 +21,8 @@ struct ShardSettings: Sendable {
     var callbacks: CallbackConfiguration?
     /// One of this many pushes is traced; nil for none. Only a reload reads it: a shard starts with its recorder.
     var traceSample: Int?
+    /// The quotas of teams and topics, shared with all shards.
+    var quotas = QuotaSet([])
     /// The presence of devices, shared with all threads.
     var presence = PresenceExchange()
 }

@@ -146,6 +146,9 @@ public final class Relay: Sendable {
         }
     }
 
+    /// The quotas of teams and topics, with what is used of them.
+    var quotas: QuotaSet { settings.quotas }
+
     /// What the trace has lost; nil if nothing is traced.
     var traceLosses: TraceLosses? { trace?.losses }
 

@@ -32,6 +32,8 @@ public struct RelayConfiguration: Sendable {
     public var protocolCode = ProtocolCode()
     /// Pushes a second that one device token takes on average; ten times as many in a burst. Nil for no limit.
     public var pushesPerSecond: Int? = Limits.pushesPerSecond
+    /// The quotas of teams and topics, each of another one.
+    public var quotas: [Quota] = []
     /// How many devices a shard reads stored notifications for at once; others that return meanwhile are told when to
     /// come back.
     public var deviceFetches = Limits.fetches.usual

@@ -85,6 +85,7 @@ struct ShardThread: Sendable {
         )
         var settings = ShardSettings(configuration)
         settings.presence = mailboxes.presence
+        settings.quotas = inForce.settings.quotas
         let shard = Shard(
             context, settings,
             migrator: ConnectionMigrator(on: loop, through: mailboxes.transit),
@@ -98,7 +99,9 @@ struct ShardThread: Sendable {
             onSettingsChanged: { [unowned loop, inForce] in
                 let configuration = inForce.settings.current
                 loop.busyPollingMicroseconds = configuration.busyPollingMicroseconds
-                return ShardSettings(configuration)
+                var settings = ShardSettings(configuration)
+                settings.quotas = inForce.settings.quotas
+                return settings
             },
             onSettingsApplied: { [inForce] in inForce.settings.noteApplied() }
         )

@@ -45,6 +45,7 @@ extension Settings {
             try texts.number(.providerIdleSeconds, in: idle.least...idle.most) ?? idle.usual
         relay.onPresence = try operatorProgram(.onPresence, control: relay.controlAddress)
         relay.deviceExpiryDays = try texts.number(.deviceExpiryDays, in: 1...36_500)
+        relay.quotas = try quotas()
         try relay.fidelity.read { setting, words in
             try texts.value(setting, form: "one of \(words.joined(separator: ", "))") {
                 words.contains($0) ? $0 : nil

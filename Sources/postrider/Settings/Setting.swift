@@ -22,6 +22,7 @@ enum Setting: String, SettingName {
     case busyPollingMicroseconds = "busy-polling-microseconds"
     case providerIdleSeconds = "provider-idle-seconds"
     case pushesPerSecond = "pushes-per-second"
+    case quotas = "quotas"
     case deviceFetches = "device-fetches"
     case deviceExpiryDays = "device-expiry-days"
     case onPresence = "on-presence"
@@ -41,7 +42,7 @@ enum Setting: String, SettingName {
 
     static let reloaded: Set<Setting> = [
         .certificate, .privateKey, .privateKeyGroup, .providerTrust, .tlsRecords, .metricsToken,
-        .sourceConnections, .sourceRate, .providerIdleSeconds, .pushesPerSecond, .deviceFetches,
+        .sourceConnections, .sourceRate, .providerIdleSeconds, .pushesPerSecond, .quotas, .deviceFetches,
         .busyPollingMicroseconds, .deviceExpiryDays, .strictness, .storage, .spellings, .streamLimitRamp,
         .requestHeaders, .deviceLinks, .traceSample, .logLevel, .logFormat,
     ]
@@ -54,10 +55,10 @@ enum Setting: String, SettingName {
 
     static let lists: Set<Setting> = [
         .providerAddress, .developmentProviderAddress, .deviceAddress, .privateKeyGroup, .onPresence,
-        .callbackAllow,
+        .callbackAllow, .quotas,
     ]
 
-    static let words: Set<Setting> = [.onPresence, .callbackAllow]
+    static let words: Set<Setting> = [.onPresence, .callbackAllow, .quotas]
 
     /// The settings that say how closely the relay follows APNs (docs/concepts/fidelity.md).
     static let fidelity: [Setting] = [.strictness, .storage, .spellings, .streamLimitRamp]
@@ -79,6 +80,7 @@ enum Setting: String, SettingName {
         case .privateKeyGroup: .required("GROUP,…")
         case .onPresence: .required("PROGRAM,ARGUMENT,…")
         case .callbackAllow: .required("URL,…")
+        case .quotas: .required("QUOTA,…")
         case .controlAddress: .required("unix:PATH")
         case .metricsAddress: .required("ADDRESS|off")
         case .certificate, .privateKey, .providerTrust, .metricsToken, .callbackSecret: .file("FILE")
@@ -131,6 +133,9 @@ enum Setting: String, SettingName {
         case .pushesPerSecond:
             "The most pushes per second to one device token; \(Limits.pushesPerSecond) if not given, 0 for "
                 + "no limit."
+        case .quotas:
+            "Quotas of teams and topics, such as 'team=DEF123GHIJ pushes-per-second=100 pending=10000'; none "
+                + "if not given."
         case .deviceFetches:
             "Devices whose stored notifications one shard reads at once, while others are asked to come "
                 + "back later; \(Limits.fetches.usual) if not given."

@@ -46,6 +46,22 @@ struct SettingFormsTests {
         }
     }
 
+    @Test("give quotas to teams and topics, in YAML a list, and each at most once")
+    func quotas() throws {
+        let file = "quotas: [team=T1 pending=5, topic=* devices=2 payload-bytes=100]"
+        let relay = try Self.settings(Self.complete + ["-c", "f"], files: ["f": file]).forRelay().relay
+        #expect(relay.quotas == ["team=T1 pending=5", "topic=* devices=2 payload-bytes=100"].map(Quota.init))
+        let option = Self.complete + ["--quotas", "team=T1 pending=5,team=T2 devices=3"]
+        #expect(try Self.settings(option).forRelay().relay.quotas.count == 2)
+        #expect(try Self.settings().forRelay().relay.quotas.isEmpty)
+        for text in ["team=T1 pending=5, team=T1 devices=1", "team=T1", "T1 pending=3"] {
+            let error = #expect(throws: UsageError.self) {
+                try Self.settings(Self.complete + ["--quotas", text]).forRelay()
+            }
+            #expect(error?.description.contains("--quotas must be at most 100 quotas") == true)
+        }
+    }
+
     @Test("choose who protects the records of TLS")
     func records() throws {
         #expect(try Self.settings().forRelay().relay.tlsRecords == .own)

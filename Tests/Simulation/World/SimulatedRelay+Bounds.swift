@@ -41,12 +41,26 @@ extension SimulatedRelay {
         findings.expect(
             shard.home.tally.pending == UInt64(pending), .conservation,
             "shard \(shard.index) counts \(shard.home.tally.pending) pending, its devices \(pending)")
+        inspectQuotas()
         for entry in shard.home.entries.values { inspect(entry.device) }
         for session in shard.devices.sessions.values {
             let waiting = session.linkStream.map { session.endpoint.streams.outboundBytes($0) } ?? 0
             findings.expect(
                 waiting <= bounds.outboundBytes, .bounds, "\(waiting) bytes wait in a device's stream")
         }
+    }
+
+    /// Checks that the quotas count what waits on all shards, and each valid registration.
+    private func inspectQuotas() {
+        let counted = quotas.all.reduce(into: (0, 0)) { $0 = ($0.0 + $1.pending, $0.1 + $1.devices) }
+        var found = (0, 0)
+        for entry in shards.lazy.flatMap(\.home.entries.values) {
+            found.0 += entry.pendingCount
+            found.1 += entry.device.registrations.count { $0.value.unregisteredAt == nil }
+        }
+        house.findings.expect(
+            counted == found, .conservation,
+            "the quotas count \(counted) pending notifications and registrations, the devices have \(found)")
     }
 
     private func inspect(_ device: Device) {

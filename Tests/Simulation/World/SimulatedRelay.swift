@@ -28,6 +28,8 @@ final class SimulatedRelay {
     let house: SimulatedHouse
     /// The depth of storage for an absent device.
     let storage: APNsCompatibility.StorageDepth
+    /// Quotas that refuse nothing: they count what the devices of all shards have.
+    let quotas = QuotaSet(["team=* pending=1000000000 devices=1000000"].compactMap(Quota.init))
     private let store: SimulatedStore
     private var ledger: Ledger?
     /// Fires when the ledger repeats a write that the disk has refused.
@@ -86,7 +88,7 @@ final class SimulatedRelay {
                 log: .none)
             let settings = ShardSettings(
                 deviceRules: DeviceRules(storage: keepsAll ? .queue : storage),
-                throttle: ReconnectThrottle(places: house.places))
+                throttle: ReconnectThrottle(places: house.places), quotas: quotas)
             let shard = Shard(
                 context, settings, migrator: migrator(of: index),
                 onDrained: { [unowned self] in drainedCount += 1 })

@@ -244,6 +244,6 @@ struct DeviceTests {
         _ = rig.committed(1)
         _ = rig.offer(to: Samples.second)
         #expect(rig.remove() == ["settle r1", "settle r2", "400 s2"])
-        #expect(rig.tally[.removed] == 2 && !rig.device.isConnected)
+        #expect(rig.tally[.removed] == 2 && rig.device.link == nil)
     }
 }

@@ -29,6 +29,8 @@ struct DeviceWorld {
     var device = Device(Samples.record)
     let rules: DeviceRules
     private var tally = Tally()
+    /// Quotas that refuse nothing: they count what waits.
+    private var quotas = QuotaSet(["topic=* pending=1000000 devices=1000"].compactMap(Quota.init))
     var now = Samples.now
     var registrations: [RegistrationRecord] = []
     /// The pushes by number, which is also the row.
@@ -49,7 +51,7 @@ struct DeviceWorld {
             let topic = Samples.named("app.\(number)")
             let record = Samples.registration(RegistrationNumber(number), of: topic)
             registrations.append(record)
-            after { $0.apply(record, &$1, &$2) }
+            apply(record)
         }
     }
 
@@ -180,11 +182,18 @@ struct DeviceWorld {
         let index = Int.random(in: registrations.indices, using: &random)
         let old = registrations[index]
         let ended = Samples.registration(old.number, of: old.topic, unregisteredAt: now)
-        after { $0.apply(ended, &$1, &$2) }
+        apply(ended)
         registrations[index] = Samples.registration(
             device.nextRegistrationNumber(in: .production), of: old.topic)
-        let new = registrations[index]
-        after { $0.apply(new, &$1, &$2) }
+        apply(registrations[index])
+    }
+
+    /// Applies a registration as its home does, which then counts it for its quotas.
+    private mutating func apply(_ record: RegistrationRecord) {
+        after { [quotas] device, tally, effects in
+            device.apply(record, &tally, &effects)
+            device.charge(record.number, to: quotas.quotas(of: record.topic, nil), besides: 0)
+        }
     }
 
     /// The relay is killed and restarts: uncommitted changes and the providers' connections are lost.
@@ -193,12 +202,13 @@ struct DeviceWorld {
         inFlight = [:]
         let known = device.registrations
         (device, tally) = (Device(Samples.record), Tally())
+        quotas = QuotaSet(["topic=* pending=1000000 devices=1000"].compactMap(Quota.init))
         untold = []
         for number in pushes.keys where pushes[number]?.answers.isEmpty == true { pushes[number] = nil }
         for (number, registration) in known {
             let record = Samples.registration(
                 number, of: registration.topic, unregisteredAt: registration.unregisteredAt)
-            after { $0.apply(record, &$1, &$2) }
+            apply(record)
         }
         for (row, notification) in disk.sorted(by: { $0.key < $1.key }) {
             // The provider of the replaced push has no answer, and the push that replaced it is not stored.
@@ -219,6 +229,10 @@ struct DeviceWorld {
         for effect in effects { note(effect) }
         #expect(tally.isBalanced)
         #expect(tally.pending == UInt64(device.pendingCount))
+        #expect(quotas.all.reduce(0) { $0 + $1.pending } == device.pendingCount)
+        #expect(
+            quotas.all.reduce(0) { $0 + $1.devices }
+                == device.registrations.count { $0.value.unregisteredAt == nil })
         let pending = Set(device.queue.rows { _ in true }.map(\.value))
         #expect(untold == pending, "the trace tells of every push's end, once")
         #expect(rules.storage == .queue || device.keepsLatestOnly)

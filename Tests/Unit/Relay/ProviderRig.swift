@@ -28,7 +28,7 @@ final class ProviderRig {
         _ environment: PostriderNotifications.Environment = .production,
         fidelity: APNsCompatibility = APNsCompatibility(),
         idleMilliseconds: Int = 60_000, peer: Peer = Peer(address: "test"),
-        client settings: SessionSettings = SessionSettings()
+        client settings: SessionSettings = SessionSettings(), quotas: [String] = []
     ) throws {
         let context = ShardContext(
             index: 0,
@@ -40,7 +40,9 @@ final class ProviderRig {
             policies: PolicyInForce(Provider.shared.authority),
             random: Numbers(),
             log: logged.log)
-        let shardSettings = ShardSettings(compatibility: fidelity, providerIdleMilliseconds: idleMilliseconds)
+        let shardSettings = ShardSettings(
+            compatibility: fidelity, providerIdleMilliseconds: idleMilliseconds,
+            quotas: QuotaSet(quotas.compactMap(Quota.init)))
         shard = Shard(
             context, shardSettings, migrator: ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil }))
         let entry = DeviceEntry(Samples.record)
@@ -49,6 +51,7 @@ final class ProviderRig {
             entry.device.apply(Samples.registration(number), &tally, &effects)
         }
         shard.home.entries[Samples.device] = entry
+        shard.home.chargeAll()
         session = ProviderSession(environment: environment, among: shard.providers)
         client = HTTP2Connection(role: .client, settings: settings, handler: answers)
         wire = TestWire(session.endpoint, peer: peer)
@@ -138,6 +141,15 @@ final class ProviderRig {
 
     func drain() { turn { shard.drain() } }
 
+    /// Applies a reload with these quotas.
+    func reload(quotas: [String]) {
+        let next = QuotaSet(quotas.compactMap(Quota.init), after: shard.context.quotas.shared)
+        turn { shard.apply(ShardSettings(quotas: next)) }
+    }
+
+    /// The meters of all teams and topics with a quota.
+    var meters: [QuotaMeter] { shard.context.quotas.shared.all }
+
     func advance(byMilliseconds interval: Int) { turn { clock.advance(byMilliseconds: interval) } }
 
     // MARK: With bare frames
@@ -192,7 +204,9 @@ final class Answers: SessionHandler {
     func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         var answer = Answer()
         answer.status = block.text(of: ":status").flatMap { Int($0) } ?? 0
-        for name in ["apns-id", "apns-unique-id"] { answer.fields[name] = block.text(of: name) }
+        for name in ["apns-id", "apns-unique-id", "retry-after"] {
+            answer.fields[name] = block.text(of: name)
+        }
         all[stream] = answer
     }
 
