@@ -164,7 +164,7 @@ let package = Package(
                 "PostriderProviderAPI", "PostriderStorage", "PostriderClients", "PostriderDBus",
                 "PostriderRelay", "PostriderAgent", "PostriderLoad", "PostriderMetrics", "PostriderHTTP1",
                 "PostriderEvidence", "PostriderJournal", "PostriderProxies", "PostriderCallbacks",
-                "PostriderCallbackSender",
+                "PostriderCallbackSender", "PostriderJSON",
             ],
             swiftSettings: house),
         .executableTarget(
@@ -187,7 +187,7 @@ let package = Package(
         tests("MetricsTests", "Unit/Metrics", ["PostriderMetrics"]),
         tests("NotificationsTests", "Unit/Notifications", ["PostriderNotifications"]),
         tests("OptionsTests", "Unit/Options", ["PostriderOptions"]),
-        tests("PostriderTests", "Unit/postrider", ["postrider"]),
+        tests("PostriderTests", "Unit/postrider", ["postrider", "PostriderSeededRandom"]),
         tests(
             "PostriderJSONTests", "Unit/PostriderJSON", ["PostriderJSON", "PostriderSeededRandom"],
             exclude: ["payloads.json"]),

@@ -103,6 +103,55 @@ extension EndToEnd {
             }
         }
 
+        @Test("are anonymised, and pushed again from that file as pushes of the same lengths")
+        func anonymised() async throws {
+            try await onStage { stage in
+                let (relay, port) = try await start(stage)
+                for _ in 0..<2 { #expect(try await push(stage, to: relay) == "200") }
+                let export = try stage.start(
+                    "postrider", ["captures", "--lines", "--control", relay.description.controlAddress])
+                #expect(try await export.exitCode() == 0, "\(export.transcript)")
+                let file = try stage.write(export.output.joined(separator: "\n") + "\n", to: "day.jsonl")
+                let anonymise = try stage.start("postrider", ["captures", "anonymise", file])
+                #expect(try await anonymise.exitCode() == 0, "\(anonymise.transcript)")
+                #expect(anonymise.output.map(\.utf8.count) == export.output.map(\.utf8.count))
+                let load = anonymise.output.joined(separator: "\n") + "\n"
+                #expect(!load.contains("Tea") && !load.contains(Self.token) && load.contains(relay.topic))
+                let replay = try stage.start(
+                    "postrider",
+                    ["replay", "--json", "--directory", stage.path("dev")]
+                        + [try stage.write(load, to: "load.jsonl")])
+                #expect(try await replay.exitCode() == 0, "\(replay.transcript)")
+                #expect(replay.output.joined().contains(#""accepted":2"#), "\(replay.transcript)")
+                let pushes = try await curl(stage, ["\(port)/v1/captures?after=2&format=lines"])
+                    .split(separator: "\n").map { try JSONDecoder().decode(Push.self, from: Data($0.utf8)) }
+                try #require(pushes.count == 2)
+                #expect(pushes[0].token == pushes[1].token && pushes[0].token != Self.token)
+                #expect(pushes[0].payload == pushes[1].payload && pushes[0].payload.aps.alert.count == 3)
+
+                let wrong = try stage.start(
+                    "postrider", ["captures", "anonymise", try stage.write("{}\n", to: "wrong.jsonl")])
+                #expect(try await wrong.exitCode() == 2)
+                #expect(wrong.transcript.contains("wrong.jsonl:1: this line is no capture"))
+                let short = try stage.write("123\n", to: "secret")
+                _ = try await stage.run("chmod", ["600", short])
+                let guessed = try stage.start(
+                    "postrider", ["captures", "anonymise", "--key-file", short, file])
+                #expect(try await guessed.exitCode() == 2)
+                #expect(guessed.transcript.contains("has 3 bytes, and whoever guesses it"))
+            }
+        }
+
+        /// What a test looks for in a capture.
+        private struct Push: Decodable {
+            struct Payload: Decodable, Equatable {
+                struct APS: Decodable, Equatable { let alert: String }
+                let aps: APS
+            }
+            let token: String
+            let payload: Payload
+        }
+
         @Test("are written as an HTTP Archive that haralyzer reads")
         func archive() async throws {
             try await onStage { stage in

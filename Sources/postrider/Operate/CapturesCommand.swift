@@ -9,6 +9,10 @@ enum CapturesCommand: Command {
     static let summary = "Show the requests that a relay for tests has received."
 
     static func run(_ arguments: [String]) async throws -> Int32 {
+        if arguments.first == "anonymise" {
+            try anonymise(Array(arguments.dropFirst()))
+            return 0
+        }
         guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let query = try query(options)
         let client = ControlClient(address: try ControlAddress.find(options))
@@ -108,6 +112,8 @@ enum CapturesCommand: Command {
         return query
     }
 
+    static let actionTables = [anonymiseTable]
+
     private static let outcomes = Capture.Outcome.allCases.map(\.rawValue).joined(separator: ", ")
 
     static let table = OptionTable(
@@ -135,6 +141,7 @@ enum CapturesCommand: Command {
         ] + ControlAddress.folderOptions + [
             .flag("json", "Print the relay's answer, as JSON; with --follow one line for each request.")
         ],
+        sections: [.init("Actions", [("anonymise", anonymiseTable.summary)])],
         examples: [
             .init("What was refused", "postrider captures --outcome refused"),
             .init("Keep all of them in a file", "postrider captures --lines > captures.jsonl"),

@@ -4,8 +4,8 @@ import FoundationEssentials
 struct CaptureLine {
     /// The payload's bytes; nil if the body is not a JSON object.
     let payload: [UInt8]?
-    /// The other members.
-    private let members: [UInt8]
+    /// The object without the payload.
+    let members: [UInt8]
 
     /// Splits a line.
     ///
