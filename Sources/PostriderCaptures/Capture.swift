@@ -115,7 +115,7 @@ public struct Capture: Sendable, Equatable {
         case scripted
         /// A rule made it get 200 and be lost.
         case lost
-        /// A rule made its stream be reset.
+        /// A rule made its stream be reset, or be left out of those that a GOAWAY names.
         case reset
         /// A rule made its connection be closed.
         case closed

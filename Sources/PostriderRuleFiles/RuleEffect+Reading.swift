@@ -17,11 +17,17 @@ extension RuleEffect {
         self.init()
         delay = try Self.delay(reader)
         goaway = try Self.goaway(reader)
+        connection = try ConnectionEffect(reader)
+        device = try DeviceEffect(reader)
         outcome = try Self.outcome(reader, lasts: lasts)
-        guard outcome != .pass || delay != nil || goaway != nil else {
+        guard outcome != .pass || delay != nil || goaway != nil || connection.isSomething || device != nil
+        else {
             // A misspelt word is named first.
             try reader.finish()
             throw reader.error("does nothing; write what to do, such as 'status: 503' or 'delay: 200ms'")
+        }
+        if case .close = outcome, let name = connection.nameOfLasting {
+            throw reader.error(name, "and 'close' contradict each other: no connection is left; keep one")
         }
         switch outcome {
         case .close where goaway != nil:
@@ -31,6 +37,18 @@ extension RuleEffect {
             throw reader.error(
                 "goaway", "comes after an answer, and 'reset' gives none; write 'goaway: before'")
         case .answer, .close, .lose, .pass, .reset, .unregister: break
+        }
+        if device != nil, outcome != .pass {
+            throw reader.error(
+                "device", "is about a push that is delivered, and this rule ends it before; keep one of both")
+        }
+        if let goaway, goaway.time == .before, goaway.lastStream != .latest,
+            outcome != .pass || delay != nil || device != nil
+        {
+            throw reader.error(
+                "goaway",
+                "before the answer names the last stream that is answered: a push above it gets nothing "
+                    + "else; keep 'goaway' alone, or write 'when: after'")
         }
     }
 
@@ -92,7 +110,21 @@ extension RuleEffect {
         }
         let reason = try full.string("reason")
         if let reason { try ScriptedAnswer.check(reason, full, "reason", status: nil) }
-        return Goaway(time, code: try errorCode(full, "code") ?? ErrorCode.noError, reason: reason)
+        return Goaway(
+            time, code: try errorCode(full, "code") ?? ErrorCode.noError, reason: reason,
+            lastStream: try lastStream(full))
+    }
+
+    private static func lastStream(_ reader: YAMLReader) throws(YAMLError) -> Goaway.LastStream {
+        guard let text = try reader.string("lastStream") else { return .latest }
+        if text == "previous" { return .previous }
+        // Streams of a client have odd numbers (RFC 9113, section 5.1.1).
+        guard let number = Int32(text), number == 0 || number > 0 && !number.isMultiple(of: 2) else {
+            throw reader.error(
+                "lastStream",
+                "must be previous, 0, or the odd number of a stream such as 5, not '\(text)'")
+        }
+        return .number(number)
     }
 
     /// The names of the error codes in RFC 9113, section 7.

@@ -46,6 +46,10 @@ public struct RuleDecision: Sendable, Equatable {
     public var delayMilliseconds = 0
     /// A GOAWAY that is sent as well; nil for none.
     public var goaway: Goaway?
+    /// What is done to the connection.
+    public var connection = ConnectionEffect()
+    /// What is done to the device of the push; nil for nothing.
+    public var device: DeviceEffect?
 }
 
 /// A list of rules in use. It decides about pushes in the order of their arrival, and counts matches.
@@ -140,7 +144,7 @@ public struct RuleBook: Sendable {
         }
         return RuleDecision(
             rule: index + 1, name: rows[index].rule.name, outcome: outcome, delayMilliseconds: delay,
-            goaway: effect.goaway)
+            goaway: effect.goaway, connection: effect.connection, device: effect.device)
     }
 
     /// Whole seconds until a rule or its phase ends, rounded up, so that a provider that waits for them returns after

@@ -22,12 +22,21 @@ public struct RuleEffect: Sendable, Equatable {
     public var delay: Delay?
     /// A GOAWAY that is sent as well; nil for none.
     public var goaway: Goaway?
+    /// What is done to the connection.
+    public var connection = ConnectionEffect()
+    /// What is done to the device of the push; nil for nothing.
+    public var device: DeviceEffect?
 
     /// Creates an effect from its parts.
-    public init(_ outcome: Outcome = .pass, delay: Delay? = nil, goaway: Goaway? = nil) {
+    public init(
+        _ outcome: Outcome = .pass, delay: Delay? = nil, goaway: Goaway? = nil,
+        connection: ConnectionEffect = ConnectionEffect(), device: DeviceEffect? = nil
+    ) {
         self.outcome = outcome
         self.delay = delay
         self.goaway = goaway
+        self.connection = connection
+        self.device = device
     }
 }
 
@@ -90,11 +99,36 @@ public struct Goaway: Sendable, Equatable {
     public var code: UInt32
     /// The reason in the debug data, in the form of APNs (`{"reason":"Shutdown"}`); nil for none.
     public var reason: String?
+    /// The last stream that it names.
+    public var lastStream: LastStream
+
+    /// The last stream that a GOAWAY names. The provider may repeat the pushes on later ones.
+    public enum LastStream: Sendable, Equatable {
+        /// The last stream that the provider has begun.
+        case latest
+        /// The stream before that of the push.
+        case previous
+        /// The stream with this number, or the last one that the provider has begun if that is earlier.
+        case number(Int32)
+    }
 
     /// Creates a GOAWAY from its parts.
-    public init(_ time: Time, code: UInt32 = 0, reason: String? = nil) {
+    public init(
+        _ time: Time, code: UInt32 = 0, reason: String? = nil, lastStream: LastStream = .latest
+    ) {
         self.time = time
         self.code = code
         self.reason = reason
+        self.lastStream = lastStream
+    }
+
+    /// The stream that the GOAWAY names if it is sent for a push on `stream`; the greatest number for the last one of
+    /// the connection.
+    public func namedStream(for stream: Int32) -> Int32 {
+        switch lastStream {
+        case .latest: .max
+        case .previous: max(0, stream - 2)
+        case .number(let number): number
+        }
     }
 }

@@ -110,6 +110,23 @@ public enum Certificates {
         return renewed.signed(with: authority.key, key: key)
     }
 
+    /// Makes a copy of a certificate, for the same key, that expired a day ago: for tests of clients.
+    ///
+    /// - Parameters:
+    ///   - certificate: the certificate in PEM.
+    ///   - authority: the authority that has signed it.
+    /// - Returns: the copy in PEM.
+    public static func makeExpired(
+        copyOf certificate: String, authority: Issued
+    ) throws(CryptoError) -> String {
+        let authority = try Authority(authority)
+        let expired = try Draft(copyOf: certificate, named: "The certificate")
+        try expired.begin(validDays: 1)
+        unsafe X509_time_adj_ex(X509_getm_notBefore(expired.pointer), -30, 0, nil)
+        unsafe X509_time_adj_ex(X509_getm_notAfter(expired.pointer), -1, 0, nil)
+        return expired.text(signedBy: authority.key)
+    }
+
     /// Makes the successor of an authority: the same key and name, so that what it has signed stays valid with either
     /// certificate.
     public static func renewAuthority(
@@ -249,11 +266,16 @@ private struct Authority: ~Copyable {
 
     /// Signs the certificate and returns it with its key.
     consuming func signed(with signer: Key, key: Key) -> Certificates.Issued {
+        Certificates.Issued(certificate: text(signedBy: signer), key: key.privatePEM)
+    }
+
+    /// Signs the certificate and returns it in PEM.
+    borrowing func text(signedBy signer: Key) -> String {
         let size = unsafe X509_sign(pointer, signer.pointer, EVP_sha256())
         precondition(size > 0, "a P-256 key can sign")
         let text = MemoryBIO()
         let status = unsafe PEM_write_bio_X509(text.pointer, pointer)
         precondition(status == 1, "out of memory")
-        return Certificates.Issued(certificate: text.takeText(), key: key.privatePEM)
+        return text.takeText()
     }
 }

@@ -67,8 +67,9 @@ final class ConnectionState {
 enum LocalGoaway {
     /// No GOAWAY was asked for.
     case none
-    /// The GOAWAY is sent as soon as nothing else can be sent.
-    case waiting(errorCode: UInt32, debug: [UInt8])
+    /// The GOAWAY is sent as soon as nothing else can be sent. It names the last stream that the handler was given, or
+    /// `lastStream` if that is earlier.
+    case waiting(errorCode: UInt32, debug: [UInt8], lastStream: Int32 = .max)
     /// The GOAWAY was sent, or is the next frame to be sent.
     case sent(errorCode: UInt32)
 
@@ -78,14 +79,14 @@ enum LocalGoaway {
     var errorCode: UInt32 {
         switch self {
         case .none: ErrorCode.noError
-        case .waiting(let errorCode, _), .sent(let errorCode): errorCode
+        case .waiting(let errorCode, _, _), .sent(let errorCode): errorCode
         }
     }
 
     /// Returns a waiting GOAWAY and marks it as sent; nil if none waits.
-    mutating func take() -> (errorCode: UInt32, debug: [UInt8])? {
-        guard case .waiting(let errorCode, let debug) = self else { return nil }
+    mutating func take() -> (errorCode: UInt32, debug: [UInt8], lastStream: Int32)? {
+        guard case .waiting(let errorCode, let debug, let lastStream) = self else { return nil }
         self = .sent(errorCode: errorCode)
-        return (errorCode, debug)
+        return (errorCode, debug, lastStream)
     }
 }

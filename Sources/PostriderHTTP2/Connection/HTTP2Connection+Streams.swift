@@ -103,6 +103,13 @@ extension HTTP2Connection {
         scheduleFlush()
     }
 
+    /// The same for `count` bytes of the connection's window alone.
+    public func consumeOnConnection(_ count: Int) {
+        precondition(!state.settings.automaticWindowUpdates, "windows open by themselves")
+        outbound?.consumeOnConnection(count)
+        scheduleFlush()
+    }
+
     /// Closes one stream in both directions with RST_STREAM. `closed` follows in `drain`.
     ///
     /// A complete answer is sent first, as far as the peer's window lets it: a server may answer and then reset a

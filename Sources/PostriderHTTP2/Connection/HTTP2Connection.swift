@@ -130,8 +130,13 @@ public final class HTTP2Connection {
     ///
     /// It is sent after all frames and bodies that were queued before it, because aioapns and Pushy drop the connection
     /// when they read a GOAWAY. nghttp2 alone would send it first.
-    public func goaway(errorCode: UInt32 = ErrorCode.noError, debug: [UInt8] = []) {
-        state.goaway = .waiting(errorCode: errorCode, debug: debug)
+    ///
+    /// - Parameter lastStream: the last stream that was served, if that is an earlier one. Later streams are closed
+    ///   without an answer, with REFUSED_STREAM.
+    public func goaway(
+        errorCode: UInt32 = ErrorCode.noError, debug: [UInt8] = [], lastStream: Int32 = .max
+    ) {
+        state.goaway = .waiting(errorCode: errorCode, debug: debug, lastStream: lastStream)
         scheduleFlush()
     }
 
@@ -168,9 +173,19 @@ public final class HTTP2Connection {
     }
 
     /// Changes how many streams the peer may have open, from the next `drain` on. Not on a lean link.
-    public func updateMaxConcurrentStreams(_ count: UInt32) {
-        requireMultiplexed().updateMaxConcurrentStreams(count)
+    public func updateMaxConcurrentStreams(_ count: UInt32) { update([(.maxConcurrentStreams, count)]) }
+
+    /// Sends SETTINGS with these values (section 6.5.2), from the next `drain` on. Not on a lean link.
+    ///
+    /// - Parameter values: each in the range of ``ConnectionSetting/range``.
+    public func update(_ values: [(ConnectionSetting, UInt32)]) {
+        requireMultiplexed().update(values)
         scheduleFlush()
+    }
+
+    /// Sends SETTINGS with the values with which the connection began. Not on a lean link.
+    public func restore(_ settings: [ConnectionSetting]) {
+        update(settings.map { ($0, state.settings.value(of: $0)) })
     }
 
     /// Resets the peer's count of frames without content.

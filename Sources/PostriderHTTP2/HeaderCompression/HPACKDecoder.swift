@@ -19,6 +19,8 @@ struct HPACKDecoder {
     struct Progress: Equatable {
         /// The range of the value of `content-length`.
         var contentLength: Range<Int>?
+        /// The bytes of the table size updates at the block's begin (RFC 7541, section 4.2).
+        var sizeUpdateBytes = 0
         /// The kinds of the pseudo-header fields so far, one bit for each ``HeaderFieldKind``.
         var pseudoFields: UInt8 = 0
         var hasRegular = false
@@ -36,6 +38,8 @@ struct HPACKDecoder {
 
     /// The range of the value of `content-length` in the block that was decoded last.
     var contentLength: Range<Int>? { progress.contentLength }
+    /// The bytes of the table size updates at the begin of the block that was decoded last.
+    var sizeUpdateBytes: Int { progress.sizeUpdateBytes }
 
     /// The index of `authorization` in the static table (RFC 7541, appendix A).
     private static let authorization = 23
@@ -70,6 +74,7 @@ struct HPACKDecoder {
                 // A table size update is only allowed before the fields (section 4.2).
                 guard target.fieldCount == 0, let size = source.number(first, bits: 5), table.resize(size)
                 else { return .broken }
+                progress.sizeUpdateBytes = source.place
                 beginsRun = false
                 continue
             }

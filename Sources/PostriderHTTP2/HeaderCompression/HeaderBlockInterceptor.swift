@@ -38,6 +38,8 @@ final class HeaderBlockInterceptor {
     private var priority: [UInt8] = []
     /// Whether nghttp2's table has the `:authority` of the smallest request.
     private var isInTable = false
+    /// Whether nghttp2 gets the table size updates of blocks too, because it has to check them (RFC 7541, section 4.2).
+    private var passesSizeUpdates = false
     /// The youngest stream whose first block has arrived: later blocks on it are trailers.
     private var lastStream: Int32 = 0
 
@@ -63,6 +65,12 @@ final class HeaderBlockInterceptor {
     /// Whether a frame is to be given to ``take(_:_:into:)`` and not to nghttp2.
     func intercepts(_ frame: FrameHead) -> Bool {
         open != nil || frame.kind == .headers && decoder != nil
+    }
+
+    /// The size of nghttp2's table may change: it may not keep the `:authority`, and has to see the updates of blocks.
+    func headerTableChanges() {
+        passesSizeUpdates = true
+        isInTable = false
     }
 
     /// Takes a complete frame.
@@ -118,8 +126,9 @@ final class HeaderBlockInterceptor {
         switch verdict {
         case .plain where isFirst:
             beginFrame(head)
+            unsafe passSizeUpdates(of: bytes)
             replacement.append(contentsOf: isInTable ? Self.smallest : Self.first)
-            isInTable = true
+            isInTable = !passesSizeUpdates
             if let range = decoder?.contentLength {
                 // A literal without indexing, whose name is entry 28 of the static table (`content-length`).
                 replacement.append(0x0F)
@@ -131,6 +140,7 @@ final class HeaderBlockInterceptor {
             return .replaced(isDecoded: true)
         case .plain, .doubtful:
             beginFrame(head)
+            unsafe passSizeUpdates(of: bytes)
             block.forEach { name, value in replacement.append(literal: name, value) }
             replacement.endFrame(from: 0)
             return .replaced(isDecoded: false)
@@ -142,6 +152,11 @@ final class HeaderBlockInterceptor {
         case .tooManyFields: return .failed(.tooManyHeaderFields)
         case .tooLarge: return .failed(.headerListTooLarge)
         }
+    }
+
+    private func passSizeUpdates(of block: UnsafeBufferPointer<UInt8>) {
+        guard passesSizeUpdates, let count = decoder?.sizeUpdateBytes, count > 0 else { return }
+        unsafe replacement.append(contentsOf: block[..<count])
     }
 
     /// Begins the frame that nghttp2 gets, with the original's head and priority but without its padding.

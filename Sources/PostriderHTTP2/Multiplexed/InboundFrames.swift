@@ -24,6 +24,9 @@ final class InboundFrames {
         unsafe bytes.withUnsafeBufferPointer { unsafe router.route($0, to: self, block) }
     }
 
+    /// The size of the header table is about to change: nghttp2 has to see the peer's updates of it.
+    func headerTableChanges() { router.headerTableChanges() }
+
     /// Sends `100` to clients that wait for it, unless a part of the body has arrived or the request is answered (RFC
     /// 9110, section 10.1.1).
     func sendContinue() {

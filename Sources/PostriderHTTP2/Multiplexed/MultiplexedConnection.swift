@@ -112,11 +112,12 @@ final class MultiplexedConnection {
     /// false if none waits.
     private func sendGoaway() -> Bool {
         guard state.goaway.isWaiting, state.failure != nil || !hasMore,
-            let (errorCode, debug) = state.goaway.take()
+            let (errorCode, debug, lastStream) = state.goaway.take()
         else {
             return false
         }
-        library.submitGoaway(lastStream: state.lastStream, errorCode: errorCode, debug: debug)
+        library.submitGoaway(
+            lastStream: min(lastStream, state.lastStream), errorCode: errorCode, debug: debug)
         return true
     }
 }
@@ -133,9 +134,13 @@ extension MultiplexedConnection {
     /// Makes the first SETTINGS frame announce fewer streams than nghttp2 accepts.
     func announceStreamLimit(_ count: UInt32) { announcedStreamLimit = count }
 
-    /// Changes how many streams the peer may have open.
-    func updateMaxConcurrentStreams(_ count: UInt32) {
-        submit([(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, count)])
+    /// Sends SETTINGS in the middle of the connection.
+    func update(_ values: [(ConnectionSetting, UInt32)]) {
+        for (setting, value) in values where setting == .headerTableSize {
+            precondition(value <= HPACKTable.initialSize, "our decoder's table has the initial size")
+            inbound.headerTableChanges()
+        }
+        submit(values.map { ($0.0.identifier, $0.1) })
     }
 
     /// The first frame of every connection.

@@ -120,6 +120,9 @@ final class Nghttp2Session {
     /// Adds `count` bytes to the receive windows of a stream and of the connection (WINDOW_UPDATE).
     func consume(_ stream: Int32, _ count: Int) { unsafe nghttp2_session_consume(raw, stream, count) }
 
+    /// Adds `count` bytes to the receive window of the connection (WINDOW_UPDATE).
+    func consumeOnConnection(_ count: Int) { unsafe nghttp2_session_consume_connection(raw, count) }
+
     // MARK: The connection
 
     func submitPing() { unsafe nghttp2_submit_ping(raw, noFlags, nil) }

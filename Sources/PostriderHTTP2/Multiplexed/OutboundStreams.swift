@@ -150,6 +150,9 @@ final class OutboundStreams {
     /// Adds `count` bytes to the receive windows of a stream and of the connection (WINDOW_UPDATE).
     func consume(_ stream: Int32, _ count: Int) { library.consume(stream, count) }
 
+    /// Adds `count` bytes to the receive window of the connection.
+    func consumeOnConnection(_ count: Int) { library.consumeOnConnection(count) }
+
     // MARK: Resets
 
     /// Resets a stream at once.

@@ -181,7 +181,7 @@ final class SingleStreamConnection {
     /// Sends a waiting GOAWAY if nothing else can be sent. Returns false if none was sent.
     private func sendGoaway() -> Bool {
         guard state.goaway.isWaiting, state.failure != nil || !hasMore,
-            let (errorCode, debug) = state.goaway.take()
+            let (errorCode, debug, _) = state.goaway.take()
         else {
             return false
         }

@@ -50,7 +50,7 @@ extension ProviderSession {
             noteRefused(rejection, request, topic: request.text(.topic).flatMap(Topic.init))
             conclude(stream, observer, verdict, .refused, request)
         }
-        if let goaway { say(goaway) }
+        if let goaway { say(goaway, for: stream) }
     }
 
     /// Notes how a request about channels or a broadcast was answered.
@@ -81,11 +81,16 @@ extension ProviderSession {
             return settle(stream, observer, .pass, fate)
         }
         observer.decided(decision, on: stream)
+        begin(decision, observer, fate)
         var delay = decision.delayMilliseconds
         if let goaway = decision.goaway {
             switch goaway.time {
             case .before:
-                say(goaway)
+                say(goaway, for: stream)
+                // The GOAWAY says that the push was not processed, so it must not be.
+                guard goaway.namedStream(for: stream) >= stream else {
+                    return finish(stream, observer, .reset)
+                }
                 // The answer is sent in a later write, so that the provider reads the GOAWAY first.
                 delay = max(delay, 1)
             case .after: observer.goaways[stream] = goaway
@@ -94,6 +99,18 @@ extension ProviderSession {
         guard delay > 0 else { return settle(stream, observer, decision.outcome, fate) }
         observer.later(delay, stream, on: context.scheduler) { [unowned self] in
             settle(stream, observer, decision.outcome, fate)
+        }
+    }
+
+    /// Does to the connection and the device what a rule says.
+    private func begin(_ decision: RuleDecision, _ observer: RequestObserver, _ fate: Fate) {
+        let effect = decision.connection
+        observer.effects.begin(effect, on: endpoint, context.scheduler)
+        if effect.expiredCertificates > 0 {
+            observer.bench.showExpiredCertificate(forNext: effect.expiredCertificates)
+        }
+        if let device = decision.device, case .post(let notification) = fate {
+            observer.bench.plan(device, for: notification, at: context.now)
         }
     }
 
@@ -128,7 +145,7 @@ extension ProviderSession {
             if notifies { endpoint.wire?.close(.localClose) } else { endpoint.wire?.abort(.localClose) }
             return
         }
-        if let goaway = observer.goaways.removeValue(forKey: stream) { say(goaway) }
+        if let goaway = observer.goaways.removeValue(forKey: stream) { say(goaway, for: stream) }
     }
 
     /// Answers as the relay always does, and captures the answer.
@@ -194,9 +211,10 @@ extension ProviderSession {
         }
     }
 
-    private func say(_ goaway: Goaway) {
+    private func say(_ goaway: Goaway, for stream: Int32) {
         let debug = goaway.reason.map { Array("{\"reason\":\"\($0)\"}".utf8) } ?? []
-        endpoint.streams.goaway(errorCode: goaway.code, debug: debug)
+        endpoint.streams.goaway(
+            errorCode: goaway.code, debug: debug, lastStream: goaway.namedStream(for: stream))
     }
 
     // MARK: Parts

@@ -10,6 +10,8 @@ import PostriderTransport
 /// be done to them.
 final class RequestObserver {
     let bench: TestBench
+    /// What rules do to the connection.
+    let effects = ConnectionEffects()
     /// The connection's number in captures; a connection without a request gets none.
     private(set) lazy var connection = bench.drawConnection()
     /// The capture numbers of open requests, by stream.

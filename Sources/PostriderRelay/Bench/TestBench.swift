@@ -1,6 +1,7 @@
 public import PostriderCaptures
 public import PostriderNotifications
 public import PostriderRules
+import PostriderTransport
 import Synchronization
 
 /// The part of a relay that serves tests: it captures the requests of providers, and does to pushes what rules say. All
@@ -21,6 +22,13 @@ public final class TestBench: Sendable {
     private struct State {
         var ring = CaptureRing()
         var book: RuleBook
+        var planned = PlannedEffects()
+    }
+
+    /// The provider ports' TLS, and the context with an expired certificate.
+    private struct Certificates {
+        let ports: RenewableTLS
+        let expired: any TLSProvider
     }
 
     /// Whether pushes to device tokens that the relay never gave out are answered with 200.
@@ -31,6 +39,8 @@ public final class TestBench: Sendable {
     private let state: Mutex<State>
     private let lastConnection = Atomic(0)
     private let waiting = Atomic(0)
+    /// Nil if the relay has no expired certificate to show.
+    private let certificates = Mutex<Certificates?>(nil)
     private let watchers = Mutex<(last: Int, calls: [Int: @Sendable () -> Void])>((0, [:]))
 
     /// A bench with these rules and no captures.
@@ -135,10 +145,54 @@ public final class TestBench: Sendable {
     /// first push.
     public func beginRules(at now: Moment) { state.withLock { $0.book.begin(at: now) } }
 
-    /// Replaces the rules. Counts begin anew, and tokens that rules had unregistered are valid again.
+    /// Replaces the rules. Counts begin anew, tokens that rules had unregistered are valid again, and devices are left
+    /// alone. What was done to a connection lasts.
     func replaceRules(_ text: String) throws(RuleMistake) {
         let list = try readRules(text)
-        state.withLock { $0.book = RuleBook(list) }
+        let showsExpired = list.rules.contains { $0.effect.connection.expiredCertificates > 0 }
+        guard !showsExpired || certificates.withLock({ $0 != nil }) else {
+            throw RuleMistake(
+                "rules: 'expiredCertificate' needs a certificate that has expired, and only "
+                    + "'postrider dev' makes one; use that, or remove the rule")
+        }
+        state.withLock {
+            $0.book = RuleBook(list)
+            $0.planned = PlannedEffects()
+        }
+        showExpiredCertificate(forNext: 0)
+    }
+
+    // MARK: What rules do
+
+    /// Lets rules show this expired certificate to the next connections to the provider ports.
+    func attach(_ ports: RenewableTLS, expired: any TLSProvider) {
+        certificates.withLock { $0 = Certificates(ports: ports, expired: expired) }
+    }
+
+    /// Shows the expired certificate to this many connections that begin from now on.
+    func showExpiredCertificate(forNext connections: Int) {
+        guard let certificates = certificates.withLock(\.self) else { return }
+        certificates.ports.substitute(certificates.expired, forNext: connections)
+    }
+
+    /// Remembers what is to be done to the device of a push. An absence begins now.
+    func plan(_ effect: DeviceEffect, for notification: Notification, at now: Moment) {
+        state.withLock { $0.planned.plan(effect, for: notification, at: now) }
+    }
+
+    /// Whether the device of a push is kept away from this push on. Returns true once.
+    func takeAbsence(with notification: Notification) -> Bool {
+        state.withLock { $0.planned.takeAbsence(with: notification) }
+    }
+
+    /// For how many more milliseconds a device is kept away; nil if it is not.
+    func absenceLeft(of device: DeviceIdentity, at now: Moment) -> UInt32? {
+        state.withLock { $0.planned.absenceLeft(of: device, at: now) }
+    }
+
+    /// What is to be done to this delivery; nil for nothing. It is returned once.
+    func takeEffect(on notification: Notification) -> DeviceEffect? {
+        state.withLock { $0.planned.takeEffect(on: notification) }
     }
 
     /// How often each rule has matched, in their order.

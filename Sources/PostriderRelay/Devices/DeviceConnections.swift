@@ -19,13 +19,17 @@ final class DeviceConnections {
     private var departures: [(session: DeviceSession, hello: Hello)] = []
 
     private var keyWarnings = EnrolmentKeyWarnings()
+    /// What rules do to links; nil on a relay in production.
+    let linkEffects: LinkEffects?
 
     /// The engine of a link once it is open. A reload changes it for connections that say hello later.
     var deviceLinks: ProtocolCode.DeviceLinks
 
     init(
         _ context: ShardContext, _ home: DeviceHome, _ registrations: RegistrationRequests,
-        _ refusals: EnrolmentRefusals, _ migrator: ConnectionMigrator, _ deviceLinks: ProtocolCode.DeviceLinks
+        _ refusals: EnrolmentRefusals, _ migrator: ConnectionMigrator,
+        _ deviceLinks: ProtocolCode.DeviceLinks,
+        _ bench: TestBench?
     ) {
         self.context = context
         self.home = home
@@ -33,6 +37,7 @@ final class DeviceConnections {
         self.refusals = refusals
         self.migrator = migrator
         self.deviceLinks = deviceLinks
+        linkEffects = bench.map { LinkEffects($0, on: context.scheduler) }
     }
 
     var subscriptions: ChannelSubscriptions { registrations.subscriptions }
@@ -162,6 +167,10 @@ final class DeviceConnections {
             session.leave(.removed, "the device is not enrolled here, or its secret is wrong; enrol again")
             return
         }
+        if let wait = linkEffects?.absenceLeft(of: hello.deviceIdentity, at: context.now) {
+            session.leave(.overloaded, retryAfterMilliseconds: wait, "a rule keeps the device away")
+            return
+        }
         // Changes that an older connection has asked of the registry are not finished: the welcome has to tell their
         // result.
         guard entry.requests.isEmpty else { return entry.keepWaiting(session, hello) }
@@ -207,6 +216,7 @@ final class DeviceConnections {
     /// The link of a connection has ended. Notifications in flight are pending again.
     func left(_ session: DeviceSession) {
         subscriptions.end(of: session)
+        linkEffects?.forget(session)
         guard let entry = session.entry else { return }
         entry.forgetRequests(of: session)
         guard entry.session === session else { return }

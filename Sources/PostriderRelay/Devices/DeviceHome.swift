@@ -111,6 +111,7 @@ final class DeviceHome {
         }
         settleIn(entry)
         let (row, now) = (context.rows.draw(), context.now)
+        entry.session?.cutIfPlanned(with: notification)
         let rules = rules.present(context.scheduler)
         entry.device.offer(notification, at: row, for: address, now: now, rules, &tally, &effects)
         perform(for: entry)

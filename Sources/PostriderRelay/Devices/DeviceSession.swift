@@ -29,7 +29,7 @@ final class DeviceSession: EndpointOwner {
     var keepalive = Keepalive()
     /// How the link ended, if one of its ends has said so.
     var ending: DevicePresence.Ending?
-    private(set) var isEnding = false
+    var isEnding = false
     /// The status with which the link's stream will end: set when the relay has said goodbye and acknowledgements still
     /// count.
     private(set) var farewell: (status: GRPCStatus, detail: String)?
@@ -176,11 +176,9 @@ final class DeviceSession: EndpointOwner {
     ///
     /// - Parameter push: the number by which the device shall report what becomes of it; 0 if it need not.
     func deliver(_ notification: Notification, as delivery: UInt64, reportedAs push: UInt64) -> Bool {
-        guard let linkStream, isLinkOpen else { return false }
-        let endpoint = endpoint
-        endpoint.streams.send(linkStream) {
-            frameDeliver(notification, delivery: delivery, reportedAs: push, into: &$0)
-        }
+        guard linkStream != nil, isLinkOpen else { return false }
+        let sent = Delivery(notification, number: delivery, push: push)
+        if connections.linkEffects?.takesOver(sent, of: self) != true { write(sent) }
         return true
     }
 
@@ -288,7 +286,8 @@ final class DeviceSession: EndpointOwner {
         case .fetch:
             home.with(entry) { device, now, tally, effects in device.fetch(now: now, &tally, &effects) }
         case .acknowledged(let deliveries):
-            if let stranger = home.acknowledged(deliveries, by: entry) {
+            let due = connections.linkEffects?.postponing(deliveries, of: self) ?? deliveries
+            if let stranger = home.acknowledged(due, by: entry) {
                 throw link.refuse(acknowledgementOf: stranger)
             }
             if farewell != nil, entry.device.outstandingCount == 0 { endAsSaid() }

@@ -18,7 +18,8 @@ final class ProviderSession: EndpointOwner {
     /// The provider connections of its shard, which release it when it ends.
     let connections: ProviderConnections
     private(set) lazy var endpoint = HTTP2Handler(
-        role: .server, settings: .providers(connections.requestHeaders), owner: self)
+        role: .server,
+        settings: .providers(connections.requestHeaders, isObserved: connections.bench != nil), owner: self)
     /// The requests without an answer.
     var exchanges = StreamTable<PushRequest>()
     /// Streams on which the list of all channels was asked for, until they are closed.
@@ -107,6 +108,7 @@ final class ProviderSession: EndpointOwner {
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
+        observer?.effects.received(bytes.count, on: stream, of: endpoint.streams)
         guard let request = exchanges[stream], case .receiving = request.phase else { return }
         request.append(bytes)
         guard request.bodyByteCount > Limits.drainedBodyBytes else { return }
@@ -257,8 +259,12 @@ final class ProviderSession: EndpointOwner {
 
 extension SessionSettings {
     /// The settings of a provider's connection.
-    fileprivate static func providers(_ requestHeaders: ProtocolCode.RequestHeaders) -> SessionSettings {
+    fileprivate static func providers(
+        _ requestHeaders: ProtocolCode.RequestHeaders, isObserved: Bool
+    ) -> SessionSettings {
         var settings = SessionSettings()
+        // Rules may keep windows closed.
+        settings.automaticWindowUpdates = !isObserved
         settings.readsHeaderBlocks = requestHeaders == .own
         settings.maxConcurrentStreams = Limits.providerStreams
         settings.maxHeaderListBytes = Limits.headerListBytes

@@ -74,7 +74,7 @@ final class Shard {
             context, home,
             RegistrationRequests(context, home, changes, hasDevelopment: settings.hasDevelopment),
             EnrolmentRefusals(refusalPace, on: context.scheduler), migrator,
-            settings.protocolCode.deviceLinks)
+            settings.protocolCode.deviceLinks, settings.bench)
     }
 
     var index: Int { context.index }

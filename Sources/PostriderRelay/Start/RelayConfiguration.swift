@@ -54,6 +54,8 @@ public struct RelayConfiguration: Sendable {
     public var audit: (@Sendable (OperatorChange) -> Void)?
     /// Captures requests and applies rules to pushes, for tests; nil in production.
     public var bench: TestBench?
+    /// A certificate that has expired, PEM, for the relay's key; rules may show it to providers. Nil: they cannot.
+    public var expiredCertificateFile: String?
     /// What protects TLS 1.3 records after the handshake, on both ports: our code or OpenSSL.
     public var tlsRecords = TLSRecords.own
     /// The number of event loops; each has a thread of its own.

@@ -27,6 +27,9 @@ final class RelayTLS: Sendable {
         let device = try Self.deviceContext(configuration)
         self.device = RenewableTLS(device)
         self.log = log
+        if let bench = configuration.bench, configuration.expiredCertificateFile != nil {
+            bench.attach(provider, expired: try configuration.loadExpiredCertificate())
+        }
         lookAtCertificate(of: device, configuration)
     }
 
@@ -59,6 +62,13 @@ final class RelayTLS: Sendable {
 }
 
 extension RelayConfiguration {
+    /// Loads the certificate that rules may show.
+    fileprivate func loadExpiredCertificate() throws(CryptoError) -> TLSContext {
+        var expired = self
+        expired.certificateChainFile = expiredCertificateFile ?? certificateChainFile
+        return try expired.loadCertificate()
+    }
+
     /// Loads the certificate and its key as the relay does.
     ///
     /// - Throws: a sentence that names the faulty file.

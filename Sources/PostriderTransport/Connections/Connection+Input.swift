@@ -28,6 +28,7 @@ extension Connection {
                 unsafe session.received(loop.input.span.extracting(..<count))
                 guard loop.holds(token), case .open = phase else { return }
                 watchSession()
+                guard !isReadingHeld else { return }
                 guard mayHaveMore else { return }
                 guard session.requestsReceived - requests < limits.requestsPerTurn else {
                     return spareOthers()
@@ -57,6 +58,20 @@ extension Connection {
         guard let loop else { return }
         sparedTurn = loop.turnNumber
         if tls?.hasBufferedInput == true { loop.hasUnreadInput(token) }
+    }
+
+    /// Stops reading; see ``ConnectionOutput``.
+    public func pauseReading() {
+        isReadingHeld = true
+        updateInterest()
+    }
+
+    /// Reads on, beginning with bytes that TLS has buffered.
+    public func resumeReading() {
+        guard isReadingHeld else { return }
+        isReadingHeld = false
+        updateInterest()
+        if tls?.hasBufferedInput == true { loop?.hasUnreadInput(token) }
     }
 
     /// Reads bytes that TLS has buffered: epoll does not report them.

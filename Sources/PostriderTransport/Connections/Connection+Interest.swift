@@ -22,9 +22,10 @@ extension Connection {
         updateInterest()
     }
 
-    /// Whether reading is paused because the peer does not take our output.
+    /// Whether reading is paused because the handler wants that, or because the peer does not take our output.
     var isReadingPaused: Bool {
-        switch limits.whileBlocked {
+        if isReadingHeld { return true }
+        return switch limits.whileBlocked {
         case .pausesReading: outputAwaits == .writable
         case .keepsReading: false
         }

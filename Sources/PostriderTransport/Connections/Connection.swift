@@ -58,6 +58,8 @@ public final class Connection: ConnectionOutput {
     /// Whether TLS has to write before it can read.
     var inputAwaitsWritable = false
     var hasInputEnded = false
+    /// Whether the handler wants no input at the moment.
+    var isReadingHeld = false
     var isDirty = false
     var isFlushing = false
 

@@ -11,6 +11,13 @@ public protocol ConnectionOutput: AnyObject {
     /// Closes the connection at once. `closed(reason)` is called before this turn ends.
     func abort(_ reason: CloseReason)
 
+    /// Reads nothing more from the socket until ``resumeReading()``. What was read before is still handled, and output
+    /// goes on.
+    func pauseReading()
+
+    /// Reads again after ``pauseReading()``.
+    func resumeReading()
+
     /// The other end of the connection.
     var peer: Peer { get }
 
@@ -19,6 +26,11 @@ public protocol ConnectionOutput: AnyObject {
 }
 
 extension ConnectionOutput {
+    /// The default does nothing.
+    public func pauseReading() {}
+    /// The default does nothing.
+    public func resumeReading() {}
+
     /// The address of the other end without its port; nil for a Unix socket and in a simulation.
     public var remoteHost: String? { (try? SocketAddress(peer.address))?.host }
 

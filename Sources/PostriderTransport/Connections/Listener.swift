@@ -111,7 +111,7 @@ public final class Listener: EventSource {
         let credentials = address.unixPath == nil ? nil : Socket.credentials(number)
         let peer = Peer(address: text(remote), source: source, credentials: credentials)
         do {
-            let stream = try tls.map { try $0.current.accept(number) }
+            let stream = try tls.map { try $0.draw().accept(number) }
             let connection = try Connection(
                 accepted, stream == nil ? .open : .handshaking, on: loop, tls: stream, peer: peer,
                 limits: limits, isDeferrable: isPaced && stream != nil)

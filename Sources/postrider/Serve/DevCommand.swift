@@ -42,6 +42,7 @@ enum DevCommand: Command {
         ]
         configuration.fidelity = fidelity
         configuration.bench = bench
+        configuration.expiredCertificateFile = folder.expiredCertificateFile
         try configuration.readBounds { setting, range in
             try options.integer(setting.rawValue, in: range)
         } _: { setting, words in

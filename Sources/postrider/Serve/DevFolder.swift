@@ -42,6 +42,8 @@ struct DevFolder {
     var authorityFile: String { path + "/authority.pem" }
     var certificateFile: String { path + "/relay.pem" }
     var privateKeyFile: String { path + "/relay.key" }
+    /// A copy of the relay's certificate that has expired, for rules that show it to providers.
+    var expiredCertificateFile: String { path + "/relay-expired.pem" }
     /// The file with the names for which the certificate is valid beside those of this machine, one per line; missing
     /// if there are none.
     var namesFile: String { path + "/relay.names" }
@@ -104,7 +106,10 @@ struct DevFolder {
     private func makeCertificate(for names: [String], anew: Bool) throws {
         let made = try FileText.readIfThere(namesFile)?.split(separator: "\n").map(String.init) ?? []
         let isMissing = anew || !exists(certificateFile) || !exists(privateKeyFile)
-        guard isMissing || !Set(made).isSuperset(of: names) else { return }
+        guard isMissing || !Set(made).isSuperset(of: names) else {
+            if !exists(expiredCertificateFile) { try makeExpiredCertificate() }
+            return
+        }
         // Names of earlier starts are kept, because their containers may still run.
         let all = made + names.filter { !made.contains($0) }
         let issued = try Certificates.issueRelay(
@@ -112,6 +117,14 @@ struct DevFolder {
         try FileText.write(issued.key, to: privateKeyFile)
         try FileText.write(issued.certificate, to: certificateFile)
         if !all.isEmpty { try FileText.write(all.joined(separator: "\n") + "\n", to: namesFile) }
+        try makeExpiredCertificate()
+    }
+
+    private func makeExpiredCertificate() throws {
+        let certificate = try FileText.read(certificateFile, "The relay's certificate")
+        try FileText.write(
+            try Certificates.makeExpired(copyOf: certificate, authority: authority()),
+            to: expiredCertificateFile)
     }
 
     /// Makes a certificate for a provider of these topics, if the existing one does not cover them. Like Apple's, it

@@ -159,6 +159,50 @@ import Testing
         }
     }
 
+    @Test("A substitute serves as many connections as it is for, and then the usual TLS does")
+    func substitute() throws {
+        let (usual, other) = (try TestTLS(), try TestTLS())
+        let loop = try EventLoop()
+        let tls = RenewableTLS(usual.server)
+        let listener = try loop.listen(try SocketAddress("127.0.0.1:0"), renewable: tls) { _ in Probe() }
+        func connects(_ context: TLSContext) -> Bool {
+            let probe = Probe()
+            loop.connect(to: listener.address, tls: (context, "localhost"), session: probe)
+            loop.turn { probe.openings + probe.reasons.count > 0 }
+            return probe.openings == 1
+        }
+        tls.substitute(other.server, forNext: 2)
+        #expect([other.client, usual.client, usual.client].map(connects) == [true, false, true])
+        tls.substitute(other.server, forNext: 2)
+        tls.substitute(other.server, forNext: 0)
+        #expect(connects(usual.client))
+    }
+
+    @Test("A session that pauses reading gets nothing until it resumes, and then what came meanwhile")
+    func pausedReading() throws {
+        let certificates = try TestTLS()
+        let loop = try EventLoop()
+        let server = Probe()
+        server.onInput = { $0.wire?.pauseReading() }
+        let listener = try loop.listen(try SocketAddress("127.0.0.1:0"), tls: certificates.server) { _ in
+            server
+        }
+        let client = Probe()
+        loop.connect(to: listener.address, tls: (certificates.client, "localhost"), session: client)
+        client.onOpen = { $0.send([1]) }
+        loop.turn { server.input == [1] }
+        client.send([2])
+        server.send([3])
+        loop.turn { client.input == [3] }
+        // Output goes on, and the input waits.
+        loop.turnAFewTimes()
+        #expect(server.input == [1])
+        server.onInput = { _ in }
+        server.wire?.resumeReading()
+        loop.turn { server.input == [1, 2] }
+        #expect(server.reasons.isEmpty)
+    }
+
     @Test("Plain text on a TLS port, a strange authority and a wrong name fail the handshake with a sentence")
     func handshakeFailures() throws {
         let (ours, strange) = (try TestTLS(), try TestTLS())

@@ -34,8 +34,8 @@ struct DevFolderTests {
             #expect(
                 made.keys.sorted() == [
                     "AuthKey_DEVKEY0001.p8", "authority.key", "authority.pem", "enrolment.key",
-                    "provider-rsa.key", "provider-rsa.pem", "provider.key", "provider.pem", "relay.key",
-                    "relay.pem",
+                    "provider-rsa.key", "provider-rsa.pem", "provider.key", "provider.pem",
+                    "relay-expired.pem", "relay.key", "relay.pem",
                 ])
             #expect(try folder.prepare(topics: topics, now: Moment(milliseconds: 1)) == first)
             #expect(try contents() == made)
@@ -60,6 +60,25 @@ struct DevFolderTests {
                 alpn: ["h2"],
                 allowsMissingALPN: true, clientCertificates: .none)
             _ = try TLSContext.client(trustFile: folder.authorityFile, alpn: ["h2"])
+        }
+    }
+
+    @Test("has a copy of the certificate that has expired, which is made again with it or if it is missing")
+    func expiredCertificate() throws {
+        try withFolder {
+            func made(_ names: [String] = []) throws -> Data? {
+                _ = try folder.prepare(topics: [], names: names, now: Moment(milliseconds: 1))
+                return try contents()["relay-expired.pem"]
+            }
+            let first = try #require(try made())
+            #expect(try made() == first)
+            let context = try TLSContext.server(
+                certificateChainFile: folder.expiredCertificateFile, privateKeyFile: folder.privateKeyFile,
+                alpn: ["h2"], allowsMissingALPN: true, clientCertificates: .none)
+            #expect(context.mistakeInCertificate()?.hasPrefix("has expired") == true)
+            #expect(try made(["push.test"]) != first)
+            try FileManager.default.removeItem(atPath: folder.expiredCertificateFile)
+            #expect(try made() != nil)
         }
     }
 

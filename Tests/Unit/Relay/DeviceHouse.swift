@@ -4,6 +4,7 @@ import PostriderCrypto
 import PostriderEndpoints
 import PostriderHTTP2
 import PostriderNotifications
+import PostriderRules
 import PostriderTransport
 import RelayFixtures
 import Testing
@@ -26,18 +27,20 @@ final class DeviceHouse {
     private let throttle: ReconnectThrottle
     private let hasDevelopment: Bool
     private let rules: DeviceRules
+    private let bench: TestBench?
     private var lines: [DeviceLine] = []
 
     /// Creates a shard with this many enrolled devices, each with both apps.
     init(
         devices count: Int = 1, throttle: ReconnectThrottle = ReconnectThrottle(),
         hasDevelopment: Bool = true,
-        rules: DeviceRules = DeviceRules()
+        rules: DeviceRules = DeviceRules(), bench: TestBench? = nil
     ) throws {
         seal = try DeviceTokenCodec(secrets: [Provider.secret])
         self.throttle = throttle
         self.hasDevelopment = hasDevelopment
         self.rules = rules
+        self.bench = bench
         for number in 0..<count { enrol(Self.identity(number)) }
     }
 
@@ -58,7 +61,7 @@ final class DeviceHouse {
             log: complaints.log)
         let settings = ShardSettings(
             protocolCode: EachProtocolCode.current, deviceRules: rules, throttle: throttle,
-            hasDevelopment: hasDevelopment)
+            hasDevelopment: hasDevelopment, bench: bench)
         let migrator = ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil })
         return Shard(context, settings, migrator: migrator)
     }
@@ -98,18 +101,16 @@ final class DeviceHouse {
         return line
     }
 
-    /// Offers a notification for the first app of a device.
+    /// Offers a notification for the first app of a device. A rule may do something to the device.
     func push(
         _ number: UInt64, priority: Priority = .immediate, to device: Int = 0,
-        until expiration: Moment = Samples.now.advanced(byMilliseconds: 60_000)
+        until expiration: Moment = Samples.now.advanced(byMilliseconds: 60_000),
+        disturbedBy effect: DeviceEffect? = nil
     ) throws {
-        shard.context.outbox.send(
-            .push(
-                .deliver(
-                    Samples.notification(
-                        number, priority: priority, expiration: .at(expiration), device: Self.identity(device)
-                    ),
-                    Samples.receipt(Int(number)))), to: 0)
+        let notification = Samples.notification(
+            number, priority: priority, expiration: .at(expiration), device: Self.identity(device))
+        if let effect { bench?.plan(effect, for: notification, at: shard.context.now) }
+        shard.context.outbox.send(.push(.deliver(notification, Samples.receipt(Int(number)))), to: 0)
         try run()
     }
 

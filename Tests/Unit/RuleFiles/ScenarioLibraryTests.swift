@@ -14,6 +14,7 @@ struct ScenarioLibraryTests {
     private static let expected: [(file: String, from: Int, to: Int, results: Set<String>)] = [
         ("bad-device-tokens", 0, 150, ["", "BadDeviceToken"]),
         ("dropped-connections", 0, 150, ["", "closed"]),
+        ("goaway-last-stream", 0, 150, ["", "goaway before, not processed"]),
         ("goaway-now-and-then", 0, 150, ["", "goaway before"]),
         ("goaway-under-load", 0, 150, ["", "goaway after"]),
         ("hanging-requests", 0, 150, ["", "delayed"]),
@@ -32,6 +33,7 @@ struct ScenarioLibraryTests {
         ("silence", 130, 150, [""]),
         ("sticky-500", 0, 1, [""]),
         ("sticky-500", 30, 150, ["InternalServerError"]),
+        ("stream-limit", 0, 150, ["", "BadDeviceToken, maxConcurrentStreams 1"]),
     ]
 
     private static func read(_ name: String) throws -> (text: String, list: RuleList) {
@@ -80,9 +82,14 @@ struct ScenarioLibraryTests {
 
     private static func name(_ decision: RuleDecision?) -> String {
         guard let decision else { return "" }
-        if let goaway = decision.goaway { return "goaway \(goaway.time.rawValue)" }
+        if let goaway = decision.goaway {
+            return "goaway \(goaway.time.rawValue)"
+                + (goaway.namedStream(for: 5) < 5 ? ", not processed" : "")
+        }
+        let settings = (decision.connection.settings?.values ?? [])
+            .map { ", \($0.setting.rawValue) \($0.value)" }.joined()
         switch decision.outcome {
-        case .answer(let answer): return answer.reason
+        case .answer(let answer): return answer.reason + settings
         case .close: return "closed"
         case .pass: return decision.delayMilliseconds > 0 ? "delayed" : ""
         case .lose, .reset, .unregister: return "other"

@@ -10,7 +10,7 @@ import aioapns
 import jwt
 from aioapns.connection import APNsProductionClientProtocol
 from h2.connection import H2Connection
-from h2.events import DataReceived, ResponseReceived, StreamEnded, StreamReset
+from h2.events import DataReceived, RemoteSettingsChanged, ResponseReceived, StreamEnded, StreamReset
 
 TOKEN = "ab" * 32
 PAYLOAD = {"aps": {"alert": {"title": "Tea", "body": "is ready"}, "badge": 3}}
@@ -55,15 +55,29 @@ class Provider:
 
     def push(self, token=TOKEN, payload=PAYLOAD, **fields):
         """Begins a push, and gives its stream."""
+        stream = self._head(token, fields)
+        self.end(stream, payload)
+        return stream
+
+    def begin(self, token=TOKEN, **fields):
+        """Sends the header block of a push, and gives its stream."""
+        stream = self._head(token, fields)
+        self.socket.sendall(self.streams.data_to_send())
+        return stream
+
+    def _head(self, token, fields):
         stream = self.streams.get_next_available_stream_id()
         head = {":method": "POST", ":scheme": "https", ":authority": self.relay.host, ":path": "/3/device/" + token}
         head |= {"authorization": self.bearer, "apns-topic": self.relay.topic, "apns-push-type": "alert"}
         head |= {name.replace("_", "-"): value for name, value in fields.items()}
         self.streams.send_headers(stream, list(head.items()))
+        return stream
+
+    def end(self, stream, payload):
+        """Sends the body of a push."""
         body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
         self.streams.send_data(stream, body, end_stream=True)
         self.socket.sendall(self.streams.data_to_send())
-        return stream
 
     def reset(self, stream):
         self.streams.reset_stream(stream)
@@ -104,6 +118,11 @@ class Provider:
         body = self.body(stream)
         head = {name.decode(): value.decode() for name, value in head.items()}
         return int(head.pop(":status")), head, json.loads(body) if body else None
+
+    def settings(self):
+        """The values of each SETTINGS frame so far, by their codes."""
+        frames = [event.changed_settings for event in self.events if isinstance(event, RemoteSettingsChanged)]
+        return [{code: change.new_value for code, change in frame.items()} for frame in frames]
 
     def body(self, stream):
         """What has come of an answer's body."""
