@@ -4,11 +4,11 @@ import json
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-_MISSING = object()
+from .expectation import Expectable
 
 
 @dataclass(frozen=True)
-class Capture:
+class Capture(Expectable):
     """One request with its answer, and with the later events of its push."""
 
     raw: dict
@@ -68,21 +68,9 @@ class Capture:
         """The kinds of the push's events after it was accepted, in order."""
         return [event["kind"] for event in self.raw["events"]]
 
-    def differences(self, **fields):
-        """Returns a line for each difference from these fields. Objects may have further members."""
-        lines = []
-        for name, expected in fields.items():
-            if not isinstance(getattr(type(self), name, None), property):
-                raise TypeError(f"a capture has no {name}")
-            _compare(name, expected, getattr(self, name), lines)
-        return lines
-
-    def expect(self, **fields):
-        """Fails if a field differs."""
-        __tracebackhide__ = True
-        lines = self.differences(**fields)
-        if lines:
-            raise AssertionError("\n".join([f"request {self.raw['number']} is otherwise:", *lines, "it was:", str(self)]))
+    @property
+    def title(self):
+        return f"request {self.raw['number']}"
 
     def __str__(self):
         status = "no answer" if self.status is None else f"{self.status} {self.reason or ''}".rstrip()
@@ -90,22 +78,6 @@ class Capture:
         token = (self.token or "-")[:16]
         payload = "no JSON" if self.payload is None else json.dumps(self.payload, ensure_ascii=False)
         return f"  {self.raw['number']}: {status} ({self.outcome}{rule}) {self.push_type} {self.topic} {token} {payload}"
-
-
-def _compare(path, expected, got, lines):
-    if isinstance(expected, dict) and isinstance(got, dict):
-        for name, value in expected.items():
-            _compare(f"{path}.{name}", value, got.get(name, _MISSING), lines)
-    elif isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
-        for index, value in enumerate(expected):
-            _compare(f"{path}[{index}]", value, got[index], lines)
-    elif expected != got or isinstance(expected, bool) != isinstance(got, bool):
-        lines.append(f"- {path}: {_text(expected)}")
-        lines.append(f"+ {path}: {'(missing)' if got is _MISSING else _text(got)}")
-
-
-def _text(value):
-    return json.dumps(value, ensure_ascii=False, default=repr)
 
 
 class Captures:

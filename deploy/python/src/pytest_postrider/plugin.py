@@ -37,4 +37,5 @@ def postrider_relay(request):
 def postrider(postrider_relay):
     """A relay that speaks APNs, without captures and rules."""
     postrider_relay.reset()
-    return postrider_relay
+    yield postrider_relay
+    postrider_relay.close_devices()

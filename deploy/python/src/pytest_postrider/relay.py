@@ -10,6 +10,7 @@ from collections import deque
 
 from . import control
 from .captures import Captures
+from .device import Device
 
 
 class RelayError(Exception):
@@ -20,7 +21,10 @@ class Relay:
     """A relay that runs until it is closed, with the values that a provider needs to push to it."""
 
     def __init__(self, program="postrider", topics=(), options=()):
+        self._program = program
         self._folder = tempfile.mkdtemp(prefix="pr-")
+        self._devices = []
+        self._device_count = 0
         command = [program, "dev", "--json", "--directory", self._folder, "--any-token", "--parent", str(os.getpid())]
         for port in ("provider", "development", "device"):
             command += [f"--{port}-port", "0"]
@@ -75,8 +79,22 @@ class Relay:
         """How often each rule has matched: a list of {"rule", "name", "considered", "matched"}."""
         return json.loads(self._ask("GET", "/v1/rules"))
 
+    def device(self, *topics, environment="production", timeout=30.0):
+        """Registers a device of this machine for these topics, or for the relay's first. It is closed after the test."""
+        self._device_count += 1
+        name = f"device {self._device_count}"
+        device = Device(self._program, self._folder, topics or [self.topic], environment, name, timeout)
+        self._devices.append(device)
+        return device
+
+    def close_devices(self):
+        """Ends all devices."""
+        while self._devices:
+            self._devices.pop().close()
+
     def reset(self):
-        """Removes all captures and rules."""
+        """Ends all devices, and removes all captures and rules."""
+        self.close_devices()
         self.captures.clear()
         self.rules([])
 
@@ -85,7 +103,8 @@ class Relay:
         return list(self._errors)
 
     def close(self):
-        """Ends the relay and removes its folder."""
+        """Ends the relay and its devices, and removes its folder."""
+        self.close_devices()
         self._process.terminate()
         try:
             self._process.wait(30)
