@@ -12,8 +12,7 @@ extension Capture {
             "environment": .string(environment.rawValue),
             "connection": connection.json,
             "stream": .integer(Int64(stream)),
-            "headers": .array(
-                headers.map { .object(["name": .string($0.name), "value": .string($0.value)]) }),
+            "headers": headers.json,
             "bodyBytes": .integer(Int64(bodyByteCount)),
             "id": .string(identity),
             "outcome": .string(outcome.rawValue),
@@ -26,6 +25,7 @@ extension Capture {
         members["claims"] = claims?.json
         members["rule"] = rule?.json
         members["answer"] = answer?.json
+        members["upstreamError"] = upstreamError.map(JSONValue.string)
         let isPayload = JSONSyntax.isObject(body.span)
         if !body.isEmpty, !isPayload { members["body"] = .string(Data(body).base64EncodedString()) }
         guard var output = JSONValue.object(members).bytes else {
@@ -76,7 +76,15 @@ extension Capture.Answer {
         members["reason"] = reason.map(JSONValue.string)
         members["timestamp"] = timestamp.map(JSONValue.integer)
         members["retryAfter"] = retryAfter.map { .integer(Int64($0)) }
+        if !headers.isEmpty { members["headers"] = headers.json }
+        if !body.isEmpty { members["body"] = .string(String(decoding: body, as: UTF8.self)) }
         return .object(members)
+    }
+}
+
+extension [Capture.Field] {
+    fileprivate var json: JSONValue {
+        .array(map { .object(["name": .string($0.name), "value": .string($0.value)]) })
     }
 }
 

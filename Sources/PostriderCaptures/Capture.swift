@@ -88,6 +88,10 @@ public struct Capture: Sendable, Equatable {
         public var timestamp: Int64?
         /// The value of `retry-after`.
         public var retryAfter: Int?
+        /// All header fields of the answer of another server (``Outcome/forwarded``), in their order; empty otherwise.
+        public var headers: [Field] = []
+        /// The beginning of that answer's body.
+        public var body: [UInt8] = []
 
         /// Creates an answer from its parts.
         public init(
@@ -121,6 +125,10 @@ public struct Capture: Sendable, Equatable {
         case closed
         /// The provider cancelled it before the response.
         case abandoned
+        /// Another server got it, and its response was passed back.
+        case forwarded
+        /// It was to be passed on to another server, which did not respond.
+        case unanswered
     }
 
     /// An event of a push after it was accepted.
@@ -162,6 +170,8 @@ public struct Capture: Sendable, Equatable {
     public var rule: Rule?
     /// The response; nil if there is none (yet).
     public var answer: Answer?
+    /// Why another server did not respond, as a clause without a full stop; nil if it did, or was not asked.
+    public var upstreamError: String?
     /// What happened to the request.
     public var outcome = Outcome.open
     /// The events of the push after it was accepted.
@@ -193,7 +203,14 @@ public struct Capture: Sendable, Equatable {
     }
 
     /// The bytes that count against the limit for captures.
-    var byteCount: Int {
-        headers.reduce(400 + body.count) { $0 + $1.name.utf8.count + $1.value.utf8.count + 32 }
-    }
+    var byteCount: Int { 400 + body.count + headers.byteCount + (answer?.byteCount ?? 0) }
+}
+
+extension Capture.Answer {
+    /// The bytes that an answer of another server adds to its capture.
+    var byteCount: Int { body.count + headers.byteCount }
+}
+
+extension [Capture.Field] {
+    fileprivate var byteCount: Int { reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 32 } }
 }

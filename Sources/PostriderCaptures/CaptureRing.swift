@@ -42,7 +42,9 @@ public struct CaptureRing: Sendable {
     /// Changes a capture unless it was dropped. Its headers and body must stay as they are.
     public mutating func update(_ number: Int, _ change: (inout Capture) -> Void) {
         guard let index = index(of: number) else { return }
+        let before = captures[index].answer?.byteCount ?? 0
         change(&captures[index])
+        byteCount += (captures[index].answer?.byteCount ?? 0) - before
         guard captures[index].outcome != .open, captures[index].outcome != .accepted else { return }
         forgetLife(of: number, captures[index].identity)
     }
@@ -135,6 +137,7 @@ public struct CaptureRing: Sendable {
         captures[first].headers = []
         captures[first].body = []
         captures[first].events = []
+        captures[first].answer = nil
         first += 1
         forgetLife(of: gone.number, gone.identity)
         guard first > most else { return }

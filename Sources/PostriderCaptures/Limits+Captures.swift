@@ -26,6 +26,13 @@ extension Limits {
     /// Milliseconds of silence after which a stream of captures gets a comment, so that a client that has left is
     /// noticed.
     public static let captureSilenceMilliseconds = 15_000
+    /// The most bytes of another server's answer that are captured, besides its header fields.
+    public static let captureAnswerBytes = 4096
+    /// Milliseconds within which another server has to answer a request that is passed on to it: longer than APNs
+    /// takes, and shorter than clients wait.
+    public static let upstreamMilliseconds = 20_000
+    /// Milliseconds within which a connection to that server has to be there.
+    public static let upstreamConnectMilliseconds = 5_000
     /// The most callers that wait for captures at once.
     public static let captureWaiters = 64
 }

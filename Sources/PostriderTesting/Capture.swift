@@ -120,6 +120,10 @@ public struct CaptureOutcome: RawRepresentable, Hashable, Sendable {
     public static let closed = CaptureOutcome(rawValue: "closed")
     /// The provider cancelled it before it was answered.
     public static let abandoned = CaptureOutcome(rawValue: "abandoned")
+    /// Another server got it, and its answer was passed back.
+    public static let forwarded = CaptureOutcome(rawValue: "forwarded")
+    /// It was to be passed on to another server, which did not answer.
+    public static let unanswered = CaptureOutcome(rawValue: "unanswered")
 }
 
 /// Lines that say how values differ from what was expected.

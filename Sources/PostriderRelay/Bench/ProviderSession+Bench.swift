@@ -9,13 +9,15 @@ import PostriderTransport
 /// The path of a request on a relay with a test bench.
 extension ProviderSession {
     /// What happens to a push that no rule decides about.
-    private enum Fate {
+    enum Fate {
         /// It goes to the home of its device.
         case post(Notification)
         /// It is refused.
         case reject(Rejection)
         /// It is answered with 200, although the relay never gave out its token.
         case capture
+        /// It is passed on to another server.
+        case forward
     }
 
     /// Captures a complete request. Rules decide about a push only if the relay would accept it, or would refuse it for
@@ -23,6 +25,7 @@ extension ProviderSession {
     func take(_ request: PushRequest, _ stream: Int32, observedBy observer: RequestObserver) {
         noteAbandoned(observer)
         observer.began(request, stream, in: environment, from: endpoint.peer, at: context.now)
+        if observer.bench.upstream != nil { return takeForUpstream(request, stream, observer) }
         guard !isAboutChannels(request) else { return takeOrder(request, stream) }
         let body = request.body
         request.phase = .observed
@@ -68,7 +71,7 @@ extension ProviderSession {
 
     // MARK: Rules
 
-    private func decide(
+    func decide(
         _ request: PushRequest, _ stream: Int32, _ observer: RequestObserver, _ body: [UInt8], topic: String,
         _ fate: Fate
     ) {
@@ -115,12 +118,13 @@ extension ProviderSession {
     }
 
     /// Carries out the decision of a rule, or the relay's own if no rule decided.
-    private func settle(
+    func settle(
         _ stream: Int32, _ observer: RequestObserver, _ outcome: RuleEffect.Outcome, _ fate: Fate
     ) {
         guard let request = exchanges[stream] else { return noteAbandoned(observer) }
         switch outcome {
         case .pass:
+            if case .forward = fate { return forward(request, stream, observer) }
             if case .post(let notification) = fate {
                 observer.posting(stream)
                 if let rejection = post(notification, stream) {
@@ -211,7 +215,7 @@ extension ProviderSession {
         }
     }
 
-    private func say(_ goaway: Goaway, for stream: Int32) {
+    func say(_ goaway: Goaway, for stream: Int32) {
         let debug = goaway.reason.map { Array("{\"reason\":\"\($0)\"}".utf8) } ?? []
         endpoint.streams.goaway(
             errorCode: goaway.code, debug: debug, lastStream: goaway.namedStream(for: stream))
@@ -229,7 +233,7 @@ extension ProviderSession {
     }
 
     /// Wakes the callers that wait for captures.
-    private func announce(_ observer: RequestObserver) {
+    func announce(_ observer: RequestObserver) {
         guard observer.bench.isAwaited else { return }
         observer.bench.captureEnded()
         context.outbox.send(.control(.capturesChanged), to: 0)

@@ -22,6 +22,10 @@ final class RequestObserver {
     private var timers: [Int32: any LoopTimer] = [:]
     /// Answers of which only a part was sent, by stream.
     private var stalls: [Int32: any LoopTimer] = [:]
+    /// The way to the server that requests are passed on to; nil before the first one.
+    private var upstream: (any UpstreamConnection)?
+    /// Whether that server did not get the last request.
+    private var isUpstreamAway = false
 
     init(_ bench: TestBench) { self.bench = bench }
 
@@ -42,6 +46,31 @@ final class RequestObserver {
     func decided(_ decision: RuleDecision, on stream: Int32) {
         guard let number = numbers[stream] else { return }
         bench.note(number) { $0.rule = Capture.Rule(number: decision.rule, name: decision.name) }
+    }
+
+    /// The way to the server that requests are passed on to; nil if this relay answers them itself.
+    func upstreamConnection(on scheduler: any Scheduler) -> (any UpstreamConnection)? {
+        if upstream == nil { upstream = bench.upstream?.makeConnection(on: scheduler) }
+        return upstream
+    }
+
+    /// Notes what became of a request that was passed on, and logs the first time that the server is away.
+    func noteUpstream(_ result: UpstreamResult, on stream: Int32, log: Log) {
+        if let number = numbers[stream] {
+            bench.note(number) { capture in
+                capture.upstreamError = result.error
+                if case .response(_, let fields, _) = result {
+                    capture.identity = fields.first { $0.name == "apns-id" }?.value ?? capture.identity
+                }
+            }
+        }
+        guard case .notSent(let reason) = result else { return isUpstreamAway = false }
+        if !isUpstreamAway {
+            log.warning(
+                "a request was not passed on to \(bench.upstream?.place ?? ""): \(reason); providers get 503 "
+                    + "ServiceUnavailable")
+        }
+        isUpstreamAway = true
     }
 
     /// A push is about to be sent to the home of its device.

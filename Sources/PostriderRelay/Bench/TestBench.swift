@@ -33,6 +33,8 @@ public final class TestBench: Sendable {
 
     /// Whether pushes to device tokens that the relay never gave out are answered with 200.
     let acceptsAnyToken: Bool
+    /// The server that requests are passed on to; nil if this relay answers them itself.
+    let upstream: (any Upstream)?
     /// Whether captures contain the whole `authorization` field, with its secret.
     private let keepsSecrets: Bool
     private let readRules: ReadRules
@@ -49,13 +51,15 @@ public final class TestBench: Sendable {
     ///   - acceptsAnyToken: whether pushes to tokens of 64 to 200 digits that the relay never gave out are answered
     ///     with 200.
     ///   - keepsSecrets: whether captures contain the signatures of provider tokens.
+    ///   - upstream: the server that requests are passed on to; nil if this relay answers them itself.
     ///   - readRules: reads rules that replace the first ones later.
     public init(
         rules: RuleList = RuleList(), acceptsAnyToken: Bool = false, keepsSecrets: Bool = false,
-        readRules: @escaping ReadRules
+        upstream: (any Upstream)? = nil, readRules: @escaping ReadRules
     ) {
         self.acceptsAnyToken = acceptsAnyToken
         self.keepsSecrets = keepsSecrets
+        self.upstream = upstream
         self.readRules = readRules
         state = Mutex(State(book: RuleBook(rules)))
     }

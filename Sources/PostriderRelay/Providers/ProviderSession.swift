@@ -230,7 +230,12 @@ final class ProviderSession: EndpointOwner {
     /// An authenticated provider may have as many streams open as any other. It is told with the next flush: if that
     /// came later, aapns would queue requests on its side until it gives up.
     func raiseStreamLimit() {
-        guard isHeldBack, credentials.hasAuthenticated else { return }
+        if credentials.hasAuthenticated { raiseStreamLimitOfAuthenticated() }
+    }
+
+    /// The same for a provider that another server has authenticated.
+    func raiseStreamLimitOfAuthenticated() {
+        guard isHeldBack else { return }
         isHeldBack = false
         endpoint.streams.updateMaxConcurrentStreams(Limits.providerStreams)
     }

@@ -34,7 +34,7 @@ struct ArchiveReplacements: JSONReplacements {
         case "request/postData/text":
             defer { isEncoded = false }
             return isEncoded ? request.base64(text) : request.body(text)
-        case "response/content/text": return answer(text)
+        case "response/content/text": return request.answer(text)
         case "connection": return text.allSatisfy { "0"..."9" ~= $0 } ? text : request.other(text)
         case let place where Self.plain.contains(place) && request.isWords(text):
             if place == "request/postData/_encoding" { isEncoded = text.text == "base64" }
@@ -46,11 +46,4 @@ struct ArchiveReplacements: JSONReplacements {
     mutating func name(_ name: [Unicode.Scalar], at path: [String]) -> [Unicode.Scalar] { name }
 
     mutating func number(_ number: [Unicode.Scalar], at path: [String]) -> [Unicode.Scalar] { number }
-
-    /// The answers of APNs stay; others are treated like payloads.
-    private func answer(_ text: [Unicode.Scalar]) -> [Unicode.Scalar] {
-        let isOfAPNs =
-            text.text.wholeMatch(of: /(\{"reason":"[A-Za-z]{1,64}"(,"timestamp":[0-9]{1,20})?\})?/) != nil
-        return isOfAPNs ? text : request.body(text)
-    }
 }

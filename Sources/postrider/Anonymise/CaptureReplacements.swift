@@ -21,12 +21,13 @@ struct CaptureReplacements: JSONReplacements {
         if path.first == "payload" { return payload.text(text, at: Array(path.dropFirst())) }
         let place = path.joined(separator: "/")
         switch place {
-        case "headers/*/name":
+        case "headers/*/name", "answer/headers/*/name":
             field = text.text
             return text
-        case "headers/*/value":
+        case "headers/*/value", "answer/headers/*/value":
             defer { field = nil }
             return request.field(field, text)
+        case "answer/body": return request.answer(text)
         case "token": return request.pseudonyms.replacement(of: text, as: .token)
         case "topic": return request.topic(text)
         case "body": return request.base64(text)

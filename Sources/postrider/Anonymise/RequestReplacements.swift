@@ -98,6 +98,13 @@ struct RequestReplacements {
         return Array(String(decoding: made, as: UTF8.self).unicodeScalars)
     }
 
+    /// The replacement of the body of an answer: that of APNs stays, any other is treated like a payload.
+    func answer(_ text: [Unicode.Scalar]) -> [Unicode.Scalar] {
+        let isOfAPNs =
+            text.text.wholeMatch(of: /(\{"reason":"[A-Za-z]{1,64}"(,"timestamp":[0-9]{1,20})?\})?/) != nil
+        return isOfAPNs ? text : body(text)
+    }
+
     /// The replacement of a provider token: the key identifier and the team in it, and its signature.
     private func authorization(_ value: [Unicode.Scalar]) -> [Unicode.Scalar] {
         guard let space = value.firstIndex(of: " ") else { return other(value) }

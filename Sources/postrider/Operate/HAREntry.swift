@@ -86,6 +86,8 @@ struct HAREntry: Encodable {
             let reason: String?
             let timestamp: Int64?
             let retryAfter: Int?
+            let headers: [Field]?
+            let body: String?
         }
 
         struct Connection: Decodable { let number: Int }
@@ -117,7 +119,7 @@ struct HAREntry: Encodable {
         let text = line.payload.map { String(decoding: $0, as: UTF8.self) } ?? capture.body
         let type = field("content-type")
         let waited = capture.answer.map { max(0, $0.at - capture.at) } ?? 0
-        let answer = capture.answer?.body ?? ""
+        let answer = capture.answer?.text ?? ""
         startedDateTime = Listing.preciseTime(capture.at)
         time = waited
         request = Request(
@@ -132,7 +134,7 @@ struct HAREntry: Encodable {
         response = Response(
             status: capture.answer?.status ?? 0,
             headers: capture.answer.map { answer in
-                [Field(name: "apns-id", value: capture.id)]
+                answer.headers ?? [Field(name: "apns-id", value: capture.id)]
                     + (answer.retryAfter.map { [Field(name: "retry-after", value: "\($0)")] } ?? [])
             } ?? [],
             content: Content(size: answer.utf8.count, text: answer), bodySize: answer.utf8.count)
@@ -163,7 +165,8 @@ struct HAREntry: Encodable {
 
 extension HAREntry.Capture.Answer {
     /// The body of the answer: empty for 200, else the reason as APNs has it.
-    fileprivate var body: String {
+    fileprivate var text: String {
+        if let body { return body }
         guard let reason else { return "" }
         return #"{"reason":"\#(reason)""# + (timestamp.map { ",\"timestamp\":\($0)" } ?? "") + "}"
     }

@@ -14,7 +14,8 @@ enum DevBench {
             guard text == "false" else {
                 throw options.error("--capture must be true or false, not '\(text)'")
             }
-            for other in ["any-token", "rules", "scenario", "capture-secrets"] where options.isSet(other) {
+            for other in ["any-token", "rules", "scenario", "capture-secrets", "upstream"]
+            where options.isSet(other) {
                 throw options.error("--\(other) needs captures; leave --capture out")
             }
             return nil
@@ -22,10 +23,15 @@ enum DevBench {
         if options.isSet("rules"), options.isSet("scenario") {
             throw options.error("--rules and --scenario are both files of rules; give one of them")
         }
+        let upstream = try UpstreamServer(options)
+        if upstream != nil, options.isSet("any-token") {
+            throw options.error(
+                "--any-token is for requests that this relay answers; with --upstream the other server does")
+        }
         let file = options.string("scenario") ?? options.string("rules")
         return make(
             try file.map(rules) ?? RuleList(), acceptsAnyToken: options.isSet("any-token"),
-            keepsSecrets: options.isSet("capture-secrets"))
+            keepsSecrets: options.isSet("capture-secrets"), upstream: upstream)
     }
 
     /// Reads a file of rules.
@@ -40,9 +46,12 @@ enum DevBench {
 
     /// Makes test features whose rules can be replaced over the control socket.
     static func make(
-        _ rules: RuleList = RuleList(), acceptsAnyToken: Bool = false, keepsSecrets: Bool = false
+        _ rules: RuleList = RuleList(), acceptsAnyToken: Bool = false, keepsSecrets: Bool = false,
+        upstream: UpstreamServer? = nil
     ) -> TestBench {
-        TestBench(rules: rules, acceptsAnyToken: acceptsAnyToken, keepsSecrets: keepsSecrets) {
+        TestBench(
+            rules: rules, acceptsAnyToken: acceptsAnyToken, keepsSecrets: keepsSecrets, upstream: upstream
+        ) {
             text throws(TestBench.RuleMistake) in
             do throws(YAMLError) {
                 return try RuleList.reading(text, file: "rules")
@@ -95,24 +104,27 @@ enum DevBench {
         }
     }
 
-    static let options: [Option] = [
-        .flag(
-            "any-token",
-            "Answer 200 to pushes to unknown device tokens of 64 to 200 hexadecimal digits, and "
-                + "capture them."),
-        .file("rules", "A file of rules that change the answers to pushes, as YAML or JSON."),
-        .file(
-            "scenario",
-            "A file of rules, such as those in deploy/scenarios, whose phases begin when the relay is "
-                + "ready; at the end, how often each rule matched is reported."),
-        .value(
-            "capture", "true|false",
-            "Whether the relay stores requests for 'postrider captures'; true if not given. false: "
-                + "as in production, to measure it."),
-        .value(
-            "captures-address", "ADDRESS|off",
-            "The address of captures and rules over HTTP/1.1, such as 127.0.0.1:2196, for everybody who "
-                + "reaches it; off if not given."),
-        .flag("capture-secrets", "Store the signatures of provider tokens in captures; masked if not given."),
-    ]
+    static let options: [Option] =
+        [
+            .flag(
+                "any-token",
+                "Answer 200 to pushes to unknown device tokens of 64 to 200 hexadecimal digits, and "
+                    + "capture them."),
+            .file("rules", "A file of rules that change the answers to pushes, as YAML or JSON."),
+            .file(
+                "scenario",
+                "A file of rules, such as those in deploy/scenarios, whose phases begin when the relay is "
+                    + "ready; at the end, how often each rule matched is reported."),
+            .value(
+                "capture", "true|false",
+                "Whether the relay stores requests for 'postrider captures'; true if not given. false: "
+                    + "as in production, to measure it."),
+            .value(
+                "captures-address", "ADDRESS|off",
+                "The address of captures and rules over HTTP/1.1, such as 127.0.0.1:2196, for everybody who "
+                    + "reaches it; off if not given."),
+            .flag(
+                "capture-secrets", "Store the signatures of provider tokens in captures; masked if not given."
+            ),
+        ] + UpstreamServer.options
 }

@@ -230,6 +230,10 @@ enum DevCommand: Command {
                 "A relay whose captures and rules any HTTP client can use",
                 "postrider dev --any-token --captures-address 127.0.0.1:2196"),
             .init(
+                "A relay that passes pushes on to another one, captures them and follows rules",
+                "postrider dev --upstream push.example.net:2197 --upstream-ca authority.pem "
+                    + "--rules bad-day.yaml"),
+            .init(
                 "A relay for other containers, which use its host name",
                 "postrider dev --address 0.0.0.0 --name push.test"),
         ]

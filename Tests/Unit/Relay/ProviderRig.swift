@@ -28,7 +28,8 @@ final class ProviderRig {
         _ environment: PostriderNotifications.Environment = .production,
         fidelity: APNsCompatibility = APNsCompatibility(),
         idleMilliseconds: Int = 60_000, peer: Peer = Peer(address: "test"),
-        client settings: SessionSettings = SessionSettings(), quotas: [String] = []
+        client settings: SessionSettings = SessionSettings(), quotas: [String] = [],
+        bench: TestBench? = nil
     ) throws {
         let context = ShardContext(
             index: 0,
@@ -41,7 +42,7 @@ final class ProviderRig {
             random: Numbers(),
             log: logged.log)
         let shardSettings = ShardSettings(
-            compatibility: fidelity, providerIdleMilliseconds: idleMilliseconds,
+            compatibility: fidelity, providerIdleMilliseconds: idleMilliseconds, bench: bench,
             quotas: QuotaSet(quotas.compactMap(Quota.init)))
         shard = Shard(
             context, shardSettings, migrator: ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil }))
@@ -79,7 +80,9 @@ final class ProviderRig {
 
     /// Sends a push and returns its stream. By default the push is now or never, so that its answer needs no ledger.
     @discardableResult
-    func push(_ changes: [String: String?] = [:], isKept: Bool = false) throws -> Int32 {
+    func push(
+        _ changes: [String: String?] = [:], isKept: Bool = false, body: [UInt8] = Array("{}".utf8)
+    ) throws -> Int32 {
         var changes = changes
         if changes["host"] == nil { changes[":authority"] = changes[":authority"] ?? "relay" }
         if !isKept { changes["apns-expiration"] = "0" }
@@ -90,7 +93,7 @@ final class ProviderRig {
         {
             block.add(name, value)
         }
-        return try client.request(block, body: Array("{}".utf8))
+        return try client.request(block, body: body)
     }
 
     /// Sends a request about the channels of the first app.
