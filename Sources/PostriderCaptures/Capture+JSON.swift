@@ -39,6 +39,11 @@ extension Capture {
         output.append(UInt8(ascii: "}"))
         return output
     }
+
+    /// The capture as a server-sent event (HTML, section 9.2) with its number.
+    public var event: [UInt8] {
+        Array("id: \(number)\nevent: capture\ndata: ".utf8) + json + Array("\n\n".utf8)
+    }
 }
 
 extension Capture.Connection {

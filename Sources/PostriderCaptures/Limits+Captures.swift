@@ -15,6 +15,9 @@ extension Limits {
     /// The most milliseconds for which a caller may wait for captures: a minute, which is shorter than the timeouts
     /// of proxies and clients.
     public static let captureWaitMilliseconds = 60_000
+    /// The most captures that a program that follows them on the control socket gets at once: 448 KiB if they are as
+    /// large as they can be.
+    public static let capturesInEvents = 32
     /// The most connections to the HTTP/1.1 port for captures, each with a thread of its own.
     public static let captureConnections = 64
     /// Seconds without progress after which a connection to that port is closed: longer than anybody waits.

@@ -177,6 +177,37 @@ extension EndToEnd {
             }
         }
 
+        @Test("stream each push as an event on the control socket, and are followed there by the command")
+        func controlEvents() async throws {
+            try await onStage { stage in
+                let (relay, _) = try await start(stage)
+                let socket = relay.description.controlAddress.replacing("unix:", with: "")
+                let events = try stage.start(
+                    URL(filePath: "/usr/bin/curl"),
+                    [
+                        "--silent", "--no-buffer", "--http2-prior-knowledge", "--unix-socket", socket,
+                        "http://localhost/v1/captures/events?status=200",
+                    ])
+                try await events.line { $0 == ": captures follow" }
+                let follower = try stage.start(
+                    "postrider",
+                    ["captures", "--follow", "--json", "--control", relay.description.controlAddress])
+                // The command sees nothing before the relay has got its request.
+                for _ in 0..<100 where follower.output.isEmpty {
+                    #expect(try await push(stage, to: relay) == "200")
+                }
+                try await follower.line { $0.contains(#""payload":{"aps":{"alert":"Tea"}}"#) }
+                try await events.line { $0 == "id: 1" }
+                try await events.line { $0.hasPrefix("data: {") && $0.contains("Tea") }
+                follower.send(SIGTERM)
+                let wrong = try stage.start(
+                    "postrider",
+                    ["captures", "--follow", "--control", "unix:" + stage.path("nobody.sock")])
+                #expect(try await wrong.exitCode() == 1)
+                #expect(wrong.transcript.contains("No relay answers at"), "\(wrong.transcript)")
+            }
+        }
+
         @Test("stream each push as an event, and end with the relay")
         func events() async throws {
             try await onStage { stage in

@@ -23,7 +23,7 @@ extension ControlHandler {
         respond(answer)
     }
 
-    private static let withoutBench = refusal(
+    static let withoutBench = refusal(
         404, "This relay captures nothing and has no rules: use 'postrider dev', or set 'capture' to true.")
 }
 

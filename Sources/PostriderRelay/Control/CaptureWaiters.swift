@@ -13,11 +13,14 @@ final class CaptureWaiters {
     private let bench: TestBench
     private let scheduler: any Scheduler
     private var waiters: [Int: Waiter] = [:]
+    /// Programs that follow captures.
+    let feed: CaptureFeed
     private var lastNumber = 0
 
     init(_ bench: TestBench, on scheduler: any Scheduler) {
         self.bench = bench
         self.scheduler = scheduler
+        feed = CaptureFeed(bench)
     }
 
     /// Answers a query when the captures that it waits for are there, or its time is over.
@@ -40,6 +43,7 @@ final class CaptureWaiters {
     /// There are new captures.
     func capturesChanged() {
         for (number, waiter) in waiters where bench.isComplete(waiter.query) { answer(number) }
+        feed.capturesChanged()
     }
 
     private func answer(_ number: Int) {

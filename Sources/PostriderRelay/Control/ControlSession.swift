@@ -7,7 +7,7 @@ import PostriderTransport
 /// One connection of the control socket. Only root and the user who runs the relay may use it; the kernel says who is
 /// connected (SO_PEERCRED).
 final class ControlSession: EndpointOwner {
-    private let handler: ControlHandler
+    let handler: ControlHandler
     private let pushes: ControlPushes
     private let user: UInt32
     private let audit: (@Sendable (OperatorChange) -> Void)?
@@ -19,6 +19,10 @@ final class ControlSession: EndpointOwner {
     private var pushRequests: [Int32: PushRequest] = [:]
     /// The streams on which the events of devices are followed, with the followers' numbers.
     private var followed: [Int32: Int] = [:]
+    /// The streams on which captures are followed, with the followers' numbers.
+    var followedCaptures: [Int32: Int] = [:]
+    /// The `last-event-id` of the requests that have one.
+    var lastEvents: [Int32: String] = [:]
 
     /// The longest body of a request, in bytes. The largest possible one adds a key for the most topics, each of the
     /// greatest length.
@@ -64,6 +68,7 @@ final class ControlSession: EndpointOwner {
             return
         }
         requests[stream] = (method, path, [])
+        lastEvents[stream] = block.text(of: "last-event-id")
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
@@ -83,6 +88,9 @@ final class ControlSession: EndpointOwner {
         if request.method == "GET", request.path == "/v1/devices/events" {
             return follow(handler.events, on: stream)
         }
+        if request.method == "GET", let query = Self.captureEvents(request.path) {
+            return followCaptures(query, on: stream)
+        }
         let credentials = endpoint.peer?.credentials
         var change = OperatorChange(
             request.method, request.path, body: request.body,
@@ -99,6 +107,8 @@ final class ControlSession: EndpointOwner {
     func closed(_ stream: Int32, errorCode: UInt32) {
         requests[stream] = nil
         pushRequests[stream] = nil
+        lastEvents[stream] = nil
+        leaveCaptures(stream)
         if let number = followed.removeValue(forKey: stream) { handler.events.leave(number) }
     }
 
@@ -149,13 +159,17 @@ final class ControlSession: EndpointOwner {
             return respond(stream, ControlHandler.refusal(503, sentence))
         }
         followed[stream] = number
+        beginEvents(on: stream, ": events follow\n\n")
+    }
+
+    /// Begins an answer of server-sent events with a comment. A caller that has read it misses no later event.
+    func beginEvents(on stream: Int32, _ comment: String) {
         var head = HeaderBlock()
         head.add(":status", "200")
         head.add("content-type", "text/event-stream")
         head.add("cache-control", "no-store")
         endpoint.streams.openResponse(stream, head)
-        // A caller that reads this line misses no later event.
-        endpoint.streams.send(stream, Array(": events follow\n\n".utf8).span)
+        endpoint.streams.send(stream, Array(comment.utf8).span)
     }
 
     /// The answer itself, or a sentence if it is longer than what may be sent at once.
@@ -167,7 +181,7 @@ final class ControlSession: EndpointOwner {
     }
 
     /// Answers, unless the caller has gone.
-    private func respond(_ stream: Int32, _ answer: ControlHandler.Answer) {
+    func respond(_ stream: Int32, _ answer: ControlHandler.Answer) {
         guard isOpen, let request = requests[stream] else { return }
         let answer = Self.fitting(answer)
         // An answer to HEAD must be without a body (RFC 9110, section 9.3.2).

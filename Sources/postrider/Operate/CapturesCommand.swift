@@ -1,5 +1,6 @@
 import FoundationEssentials
 import PostriderCaptures
+import PostriderClients
 import PostriderNotifications
 import PostriderOptions
 
@@ -69,21 +70,21 @@ enum CapturesCommand: Command {
     private static func follow(
         _ query: [(String, String)], _ client: ControlClient, asJSON: Bool
     ) async throws -> Int32 {
-        var (last, _) = try await client.list("/v1/captures?last=1", of: CaptureListing.self).item.position
-        let seconds = Limits.captureWaitMilliseconds / 1000 / 2
-        while true {
-            let more = [("after", "\(last)"), ("wait", "\(seconds)s"), ("format", "lines")]
-            let body = try await client.request("GET", path(query + more), timeoutSeconds: seconds + 10)
-            for line in String(decoding: body, as: UTF8.self).split(separator: "\n") {
-                let capture = try JSONDecoder().decode(CapturedRequest.self, from: Data(line.utf8))
-                last = capture.number
-                guard Console.say(asJSON ? String(line) : capture.line) else { return 0 }
-            }
+        let watch = EventWatch(
+            client: client, path: path(query, "/v1/captures/events"), subject: "what it has captured")
+        try await watch.run { event in
+            guard !asJSON else { return Console.say(event.data) }
+            let capture = try? JSONDecoder().decode(CapturedRequest.self, from: Data(event.data.utf8))
+            return capture.map { Console.say($0.line) } ?? true
         }
+        return 0
     }
 
-    private static func path(_ query: [(String, String)]) -> String {
-        "/v1/captures?" + query.map { "\($0)=\($1.percentEncoded)" }.joined(separator: "&")
+    private static func path(
+        _ query: [(String, String)], _ resource: String = "/v1/captures"
+    ) -> String {
+        guard !query.isEmpty else { return resource }
+        return resource + "?" + query.map { "\($0)=\($1.percentEncoded)" }.joined(separator: "&")
     }
 
     private static let filters = ["topic", "token", "status", "outcome", "id", "since"]
@@ -153,12 +154,8 @@ enum CapturesCommand: Command {
 
 /// The part of the relay's answer that text output needs.
 private struct CaptureListing: Decodable {
-    let last: Int
     let dropped: Int
     let captures: [CapturedRequest]
-
-    /// The position from which a follower continues.
-    var position: (last: Int, dropped: Int) { (last, dropped) }
 }
 
 private struct CapturedRequest: Decodable {

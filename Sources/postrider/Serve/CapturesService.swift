@@ -181,10 +181,7 @@ final class CaptureEvents: HTTP1Stream {
             let captures = bench.captures(query.withLock { $0 })
             if let last = captures.last {
                 query.withLock { $0.filter.after = last.number }
-                return captures.flatMap { capture in
-                    Array("id: \(capture.number)\nevent: capture\ndata: ".utf8) + capture.json
-                        + Array("\n\n".utf8)
-                }
+                return captures.flatMap(\.event)
             }
             // The server notices that a client has left only when it sends something.
             guard alarm.wait(until: deadline) else { return Array(": nothing new\n\n".utf8) }
