@@ -53,6 +53,12 @@ public struct Capture: Sendable, Equatable {
     /// Checks some of the request's values; those that are not given may be anything.
     ///
     /// - Parameters:
+    ///   - status: the HTTP status of the answer.
+    ///   - reason: the reason of a refusal, such as `BadDeviceToken`.
+    ///   - outcome: what happened to the request.
+    ///   - token: the device token, in lower case.
+    ///   - topic: the app.
+    ///   - pushType: the kind of notification, such as `alert`.
     ///   - headers: only the given fields are compared.
     ///   - payload: of objects, only the given members are compared.
     /// - Throws: ``TestRelayError`` with all differences if there are any, so that the test fails with them.

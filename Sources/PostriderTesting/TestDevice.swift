@@ -40,7 +40,9 @@ public final class TestDevice: Sendable {
 
     /// Waits until this many notifications have arrived.
     ///
-    /// - Parameter timeout: how long to wait.
+    /// - Parameters:
+    ///   - count: how many since the start of the device.
+    ///   - timeout: how long to wait.
     /// - Returns: all that have arrived, in the order of their arrival.
     /// - Throws: ``TestRelayError`` with a list of those that came if the time passes.
     @discardableResult
