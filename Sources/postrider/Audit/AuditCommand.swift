@@ -14,6 +14,9 @@ enum AuditCommand: Command {
         guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let since = try options.string("since").map { try time($0, options) }
         let path = try ControlAddress.dataDirectory(options) + "/" + AuditLog.fileName
+        if options.isSet("follow") {
+            return try await follow(path, since: since, asJSON: options.isSet("json"))
+        }
         let (lines, lost, unread) = try read(path, since: since)
         if options.isSet("json") {
             for line in lines { Console.say(line.text) }
@@ -21,7 +24,7 @@ enum AuditCommand: Command {
             Console.say(describe(lines.map(\.record)))
         }
         if lost > 0 {
-            Console.complain("postrider: \(lost) changes were not recorded, because too many came at once.")
+            Console.complain(sentence(lost: lost))
         }
         if unread > 0 {
             Console.complain("postrider: \(unread) lines of \(path) are no changes, and are left out.")
@@ -46,20 +49,29 @@ enum AuditCommand: Command {
     static func read(
         _ path: String, since: String?
     ) throws(CommandFailure) -> (lines: [Line], lost: Int, unread: Int) {
+        var texts: [Substring] = []
+        for file in LineFile.paths(path, files: Limits.auditFiles) {
+            texts += try FileText.readIfThere(file)?.split(separator: "\n") ?? []
+        }
+        return parse(texts, since: since)
+    }
+
+    /// The changes that lines of the audit are, how many were not recorded, and how many lines cannot be read.
+    static func parse(
+        _ texts: [some StringProtocol], since: String?
+    ) -> (lines: [Line], lost: Int, unread: Int) {
         var (lines, lost, unread): ([Line], Int, Int) = ([], 0, 0)
         let decoder = JSONDecoder()
-        for file in LineFile.paths(path, files: Limits.auditFiles) {
-            for text in try FileText.readIfThere(file)?.split(separator: "\n") ?? [] {
-                let data = Data(text.utf8)
-                guard let record = try? decoder.decode(AuditRecord.self, from: data) else {
-                    let gap = try? decoder.decode(Gap.self, from: data)
-                    lost += gap?.lost ?? 0
-                    unread += gap == nil ? 1 : 0
-                    continue
-                }
-                if since.map({ record.time >= $0 }) ?? true {
-                    lines.append(Line(text: String(text), record: record))
-                }
+        for text in texts {
+            let data = Data(text.utf8)
+            guard let record = try? decoder.decode(AuditRecord.self, from: data) else {
+                let gap = try? decoder.decode(Gap.self, from: data)
+                lost += gap?.lost ?? 0
+                unread += gap == nil ? 1 : 0
+                continue
+            }
+            if since.map({ record.time >= $0 }) ?? true {
+                lines.append(Line(text: String(text), record: record))
             }
         }
         return (lines, lost, unread)
@@ -89,19 +101,23 @@ enum AuditCommand: Command {
         guard !records.isEmpty else { return "No operator has changed anything in that time." }
         return Listing.columns(
             ["TIME", "USER", "PID", "CHANGE", "OF", "DETAILS", "OUTCOME"],
-            records.map { record in
-                var user = record.user ?? record.uid.map { "\($0)" } ?? "unknown"
-                if let login = record.loginUid, login != record.uid {
-                    user += " (signed in as \(name(login) ?? "\(login)"))"
-                }
-                let details = (record.details ?? [:]).sorted { $0.key < $1.key }
-                return [
-                    record.time, user, record.pid.map { "\($0)" } ?? "-", record.action,
-                    record.object ?? "-",
-                    details.isEmpty ? "-" : details.map { "\($0.key)=\($0.value)" }.joined(separator: " "),
-                    record.outcome.rawValue + (record.reason.map { ": \($0)" } ?? ""),
-                ]
-            })
+            records.map { row(of: $0, name: name) })
+    }
+
+    /// The columns of a change.
+    static func row(
+        of record: AuditRecord, name: (UInt32) -> String? = { UserAccount.entry(of: $0)?.name }
+    ) -> [String] {
+        var user = record.user ?? record.uid.map { "\($0)" } ?? "unknown"
+        if let login = record.loginUid, login != record.uid {
+            user += " (signed in as \(name(login) ?? "\(login)"))"
+        }
+        let details = (record.details ?? [:]).sorted { $0.key < $1.key }
+        return [
+            record.time, user, record.pid.map { "\($0)" } ?? "-", record.action, record.object ?? "-",
+            details.isEmpty ? "-" : details.map { "\($0.key)=\($0.value)" }.joined(separator: " "),
+            record.outcome.rawValue + (record.reason.map { ": \($0)" } ?? ""),
+        ]
     }
 
     static let table = OptionTable(
@@ -116,6 +132,9 @@ enum AuditCommand: Command {
                 "since", "TIME",
                 "Only changes since this time: so long ago, such as 2h or 30d, or a date such as 2026-11-21 "
                     + "or 2026-11-21T09:00:00Z; all if not given."),
+            .flag(
+                "follow", short: "f",
+                "Show changes as they are recorded, until Control-C; earlier ones with --since only."),
             Settings.fileOption,
             .file(
                 "directory", short: "d", as: "FOLDER",
@@ -125,6 +144,7 @@ enum AuditCommand: Command {
         ],
         examples: [
             .init("See what was changed since yesterday", "postrider audit --since 24h"),
+            .init("Give each change to a program as it is made", "postrider audit --follow --json"),
             .init("Find out who has removed a key", "postrider audit --json | grep 'keys remove'"),
         ]
     )
