@@ -24,13 +24,14 @@ def get(url):
 
 
 class Prometheus:
-    def __init__(self, folder, target, rules, port):
+    def __init__(self, folder, target, rules, port, alertmanager=None):
         self.url = f"http://127.0.0.1:{port}"
         configuration = folder / "prometheus.yml"
         configuration.write_text(json.dumps({
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
             "rule_files": [str(rules)],
             "scrape_configs": [{"job_name": "postrider", "static_configs": [{"targets": [target]}]}],
+            "alerting": {"alertmanagers": [{"static_configs": [{"targets": [alertmanager]}]}] if alertmanager else []},
         }))
         self.log = (folder / "prometheus.log").open("w")
         self.process = subprocess.Popen(
