@@ -24,13 +24,15 @@ enum DoctorCommand: Command {
             let settings = try AgentSettings(
                 options: agentOptions, environment: environment.merging(fileOption) { $1 },
                 readManifests: { _ in [] }, readFile: FileText.readIfThere)
-            findings = await Machine().findings(ofAgent: settings.agent)
+            findings = await Machine(unit: "postrider-agent.service", configuration: agent)
+                .findings(ofAgent: settings.agent)
         } else {
             let settings = try Settings(options: options)
             let arguments = try settings.forRelay()
             let control = ControlClient(address: arguments.relay.controlAddress)
             let isRunning = (try? await control.request("GET", "/v1/status")) != nil
-            findings = await Machine().findings(
+            let file = relay ?? environment[Settings.fileVariable] ?? Settings.usualFile
+            findings = await Machine(unit: "postrider.service", configuration: file).findings(
                 ofRelay: arguments.relay, dataDirectory: arguments.dataDirectory,
                 names: hosts(settings[.callbackAllow]), isRunning: isRunning)
         }

@@ -12,7 +12,7 @@ extension Machine {
             return [
                 .failure(
                     "nofile",
-                    "a process of this session may have \(descriptors) files open, and "
+                    "\(unit ?? "a process of this session") may have \(descriptors) files open, and "
                         + "\(need.name) needs at least \(need.own + need.least)",
                     "Raise LimitNOFILE= in its unit, --ulimit nofile= of its container, or ulimit -Hn"
                 )

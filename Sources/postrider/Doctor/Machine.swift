@@ -9,8 +9,10 @@ import PostriderTransport
 struct Machine: Sendable {
     /// The folder in which the kernel tells its settings.
     var kernel = "/proc/sys"
-    /// The most files that a process of this user may have open.
+    /// The most files that the service may have open.
     var descriptors = Descriptors.limit
+    /// The unit of the service, which sets ``descriptors``; nil if they are those of this process.
+    var unit: String?
     /// The user who asks.
     var user = geteuid()
     /// Seconds since 1970.
