@@ -10,6 +10,8 @@ extension Limits {
     public static let quotas = 100
     /// Teams and topics whose quotas metrics name; all others are counted together.
     public static let measuredQuotas = 100
+    /// MiB of disk space that the segments of the trace take: the least, the default and the most.
+    public static let traceMebibytes = (least: 32, usual: 256, most: 1_048_576)
     /// The largest number in a quota.
     public static let quota = 1_000_000_000
 }

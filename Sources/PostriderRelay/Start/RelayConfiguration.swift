@@ -43,6 +43,8 @@ public struct RelayConfiguration: Sendable {
     var returnMilliseconds = Limits.clockMilliseconds
     /// One of this many pushes is traced; nil for none.
     public var traceSample: Int? = 1
+    /// MiB of disk space that the trace takes at most.
+    public var traceMebibytes = Limits.traceMebibytes.usual
     /// What is run for devices that connect and leave; nil: nothing is.
     public var onPresence: OperatorProgram?
     /// The callbacks that the operator allows; nil if they are off. They need a trace of every push.

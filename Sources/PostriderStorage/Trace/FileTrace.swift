@@ -31,10 +31,15 @@ public final class FileTrace: TraceStore {
 
     /// Opens the trace in this directory, and creates it (mode 0700, files 0600) if it is missing. A directory must
     /// not be opened twice at a time; the owner of its parent directory ensures that.
-    public convenience init(directory: String, log: Log) throws(StoreError) {
+    ///
+    /// - Parameter mebibytes: the most disk space of the segments, rounded down to whole ones; two are kept at least.
+    public convenience init(
+        directory: String, log: Log, mebibytes: Int = Limits.traceMebibytes.usual
+    ) throws(StoreError) {
         try self.init(
             directory: directory, log: log, segmentBytes: Limits.traceSegmentBytes,
-            mostSegments: Limits.traceSegments, refusals: Limits.tracedRefusals)
+            mostSegments: max(2, (mebibytes << 20) / Limits.traceSegmentBytes),
+            refusals: Limits.tracedRefusals)
     }
 
     /// Opens a trace with limits.

@@ -43,6 +43,7 @@ struct ServedRelay {
         let sender = try callbacks?.start(for: &configuration, log: log)
         let audit = try AuditLog(dataDirectory: dataDirectory, log: log)
         configuration.audit = audit.record
+        let traceMebibytes = configuration.traceMebibytes
         let relay = try await Relay.start(
             configuration, log: log,
             openStore: { () throws(StoreError) in
@@ -55,7 +56,8 @@ struct ServedRelay {
                 return store
             },
             openTrace: { () throws(StoreError) in
-                try FileTrace(directory: dataDirectory + "/trace", log: log)
+                try FileTrace(
+                    directory: dataDirectory + "/trace", log: log, mebibytes: traceMebibytes)
             })
         return ServedRelay(
             relay: relay,

@@ -7,6 +7,7 @@ extension RelayConfiguration {
     static let bounds: [Setting] = [
         .sourceConnections, .sourceRate, .shards, .busyPollingMicroseconds, .pushesPerSecond, .deviceFetches,
         .requestHeaders, .deviceLinks, .tlsRecords, .trace, .traceSample,
+        .traceMebibytes,
     ]
 
     /// Takes over the values of ``bounds`` that the user has set, and leaves the others unchanged.
@@ -37,6 +38,8 @@ extension RelayConfiguration {
         }
         let isTraced = try word(.trace, ["true", "false"])
         let sample = try number(.traceSample, 1...Limits.traceSample)
+        let room = Limits.traceMebibytes
+        if let size = try number(.traceMebibytes, room.least...room.most) { traceMebibytes = size }
         traceSample = isTraced == "false" ? nil : sample ?? traceSample ?? 1
     }
 }

@@ -36,6 +36,7 @@ enum Setting: String, SettingName {
     case deviceLinks = "device-links"
     case trace = "trace"
     case traceSample = "trace-sample"
+    case traceMebibytes = "trace-mebibytes"
     case capture = "capture"
     case logLevel = "log-level"
     case logFormat = "log-format"
@@ -50,7 +51,8 @@ enum Setting: String, SettingName {
     /// The settings that a reload does not apply; docs/operate/certificates.md says why.
     static let keptFromStart: Set<Setting> = [
         .providerAddress, .developmentProviderAddress, .deviceAddress, .controlAddress, .metricsAddress,
-        .dataDirectory, .shards, .onPresence, .callbackAllow, .callbackSecret, .trace, .capture,
+        .dataDirectory, .shards, .onPresence, .callbackAllow, .callbackSecret, .trace, .traceMebibytes,
+        .capture,
     ]
 
     static let lists: Set<Setting> = [
@@ -86,7 +88,7 @@ enum Setting: String, SettingName {
         case .certificate, .privateKey, .providerTrust, .metricsToken, .callbackSecret: .file("FILE")
         case .dataDirectory: .file("DIRECTORY")
         case .shards, .busyPollingMicroseconds, .providerIdleSeconds, .pushesPerSecond, .deviceFetches,
-            .deviceExpiryDays, .sourceConnections, .sourceRate, .traceSample:
+            .deviceExpiryDays, .sourceConnections, .sourceRate, .traceSample, .traceMebibytes:
             .required("NUMBER")
         case .strictness, .storage, .spellings, .requestHeaders, .deviceLinks, .tlsRecords: .required("WORD")
         case .streamLimitRamp, .trace, .capture: .required("true|false")
@@ -162,6 +164,8 @@ enum Setting: String, SettingName {
             "The HTTP/2 code of a device's link once it is open: lean (if not given) or nghttp2."
         case .trace: "Whether the relay records the life of pushes for 'postrider trace'; true if not given."
         case .traceSample: "Trace one of this many pushes; 1, every push, if not given."
+        case .traceMebibytes:
+            "The most disk space of the trace, in MiB; \(Limits.traceMebibytes.usual) if not given."
         case .capture:
             "Whether the relay stores requests for 'postrider captures'; false if not given, and only "
                 + "possible if no other machine can reach the relay."

@@ -52,7 +52,13 @@ struct SettingsTests {
         ] as [([String], Int?)])
     func trace(_ options: [String], _ sample: Int?) throws {
         #expect(try Self.settings(Self.complete + options).forRelay().relay.traceSample == sample)
-        for wrong in [["--trace", "yes"], ["--trace-sample", "0"], ["--trace-sample", "1000001"]] {
+        #expect(try Self.settings(Self.complete + options).forRelay().relay.traceMebibytes == 256)
+        let small = Self.complete + ["--trace-mebibytes", "32"]
+        #expect(try Self.settings(small).forRelay().relay.traceMebibytes == 32)
+        for wrong in [
+            ["--trace-mebibytes", "31"], ["--trace", "yes"], ["--trace-sample", "0"],
+            ["--trace-sample", "1000001"],
+        ] {
             #expect(throws: UsageError.self) { try Self.settings(Self.complete + wrong).forRelay() }
         }
     }
