@@ -12,8 +12,9 @@ let house: [SwiftSetting] = [
 ]
 
 /// A library of this package. The dependencies named here are exactly the imports that the design allows.
-func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: house)
+func library(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource]? = nil) -> Target
+{
+    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: house)
 }
 
 /// A test target in the folder of its kind: Unit, Integration, Simulation, EndToEnd, Fuzz or Tidy. It may also import
@@ -25,11 +26,9 @@ func tests(
         name: name, dependencies: dependencies, path: "Tests/" + path, exclude: exclude, swiftSettings: house)
 }
 
-/// The dependencies of the simulation.
-let simulated: [Target.Dependency] = ["PostriderRelay", "PostriderStorage"]
-
-/// The dependencies of the fuzz targets.
+/// The dependencies of the fuzz targets, and of the simulation.
 let fuzzed: [Target.Dependency] = ["PostriderRelay"]
+let simulated = fuzzed + ["PostriderStorage"]
 
 let package = Package(
     name: "postrider",
@@ -61,6 +60,9 @@ let package = Package(
         library("PostriderCrypto", ["CPostriderCrypto", "PostriderFileTrust"]),
         library("PostriderCallbacks", ["PostriderNotifications", "PostriderCrypto"]),
         library("PostriderDBus", ["CPostriderSystemd"]),
+        library(
+            "PostriderConsole", ["PostriderNotifications", "PostriderCrypto"],
+            resources: [.embedInCode("Pages")]),
         library("PostriderEvidence", ["PostriderCrypto"]),
         library("PostriderHTTP2", ["CPostriderNghttp2"]),
         library("PostriderJournal", ["CPostriderJournal"]),
@@ -142,7 +144,7 @@ let package = Package(
                 "PostriderTransport", "PostriderHTTP2", "PostriderCourier", "PostriderEndpoints",
                 "PostriderJSON", "PostriderCaptures", "PostriderRules", "PostriderMetrics",
                 "PostriderDeviceQueue", "PostriderChannels", "PostriderProviderAPI",
-                "PostriderEvidence", "PostriderCallbacks",
+                "PostriderEvidence", "PostriderCallbacks", "PostriderConsole",
             ]),
         library(
             "PostriderAgent",
@@ -151,8 +153,7 @@ let package = Package(
                 "PostriderEndpoints", "PostriderHTTP2", "PostriderTLS", "PostriderSystem",
                 "PostriderTransport", "PostriderStorage", "PostriderSchedules", "PostriderNotifications",
                 "PostriderJSON", "PostriderFileTrust",
-            ]
-        ),
+            ]),
 
         // 6 · The commands, which alone import everything.
         .executableTarget(
@@ -164,7 +165,7 @@ let package = Package(
                 "PostriderProviderAPI", "PostriderStorage", "PostriderClients", "PostriderDBus",
                 "PostriderRelay", "PostriderAgent", "PostriderLoad", "PostriderMetrics", "PostriderHTTP1",
                 "PostriderEvidence", "PostriderJournal", "PostriderProxies", "PostriderCallbacks",
-                "PostriderCallbackSender", "PostriderJSON",
+                "PostriderCallbackSender", "PostriderConsole", "PostriderJSON",
             ],
             swiftSettings: house),
         .executableTarget(
@@ -177,6 +178,7 @@ let package = Package(
         tests("CapturesTests", "Unit/Captures", ["PostriderCaptures"]),
         tests("ChannelsTests", "Unit/Channels", ["PostriderChannels", "RelayFixtures"]),
         tests("ClientsTests", "Unit/Clients", ["PostriderClients"]),
+        tests("ConsoleTests", "Unit/Console", ["PostriderConsole"]),
         tests("CourierTests", "Unit/Courier", ["PostriderCourier", "PostriderSeededRandom"]),
         tests("CryptoTests", "Unit/Crypto", ["PostriderCrypto"]),
         tests("DBusTests", "Unit/DBus", ["PostriderDBus"]),
@@ -265,13 +267,9 @@ if Context.environment["POSTRIDER_FUZZ"] != nil {
     package.targets += [
         .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
         .executableTarget(
-            name: "fuzz",
-            dependencies: fuzzed + ["CFuzzer"],
-            path: "Tests/Fuzz",
-            exclude: ["CFuzzer", "Corpora", "Dictionaries", "Replay", "run.sh"],
-            swiftSettings: house,
-            linkerSettings: [.unsafeFlags([sanitizers, "-use-ld=lld"])]
-        ),
+            name: "fuzz", dependencies: fuzzed + ["CFuzzer"], path: "Tests/Fuzz",
+            exclude: ["CFuzzer", "Corpora", "Dictionaries", "Replay", "run.sh"], swiftSettings: house,
+            linkerSettings: [.unsafeFlags([sanitizers, "-use-ld=lld"])]),
     ]
     for target in package.targets where target.type != .system {
         target.swiftSettings?.append(.unsafeFlags([sanitizers, "-O", "-assert-config", "Debug"]))
@@ -283,13 +281,8 @@ if Context.environment["POSTRIDER_SIMULATE"] != nil {
     package.targets.removeAll { $0.name == "SimulationTests" }
     package.targets.append(
         .executableTarget(
-            name: "simulate",
-            dependencies: simulated,
-            path: "Tests/Simulation",
-            exclude: ["Replay", "run.sh"],
-            swiftSettings: house
-        )
-    )
+            name: "simulate", dependencies: simulated, path: "Tests/Simulation",
+            exclude: ["Replay", "run.sh"], swiftSettings: house))
 }
 
 // `POSTRIDER_UNIT_TESTS=1` (`make test-unit`) leaves only the tests of Tests/Unit. The package then has another name,

@@ -4,17 +4,28 @@ public import PostriderNotifications
 /// A change that somebody asked for on the control socket, and what came of it, for an audit. It never has a secret: of
 /// a request's body it has only the members that are listed here, and texts that look like a key are masked.
 public struct OperatorChange: Sendable, Equatable {
-    /// Who asked: the process at the other end of the control socket, as the kernel reports it.
+    /// Who asked: the process at the other end of the control socket, as the kernel reports it, or somebody who has
+    /// signed in to the console.
     public struct Caller: Sendable, Equatable {
         /// The user, by number; nil if the kernel did not tell.
         public let user: UInt32?
         /// The process; nil if the kernel did not tell.
         public let process: Int32?
+        /// The name of the console's session; nil if it was not the console.
+        public let session: String?
 
-        /// Creates a caller from its parts.
+        /// Creates a caller on the control socket, or the sender of a signal.
         public init(user: UInt32?, process: Int32?) {
             self.user = user
             self.process = process
+            session = nil
+        }
+
+        /// Creates a caller at the console.
+        public init(session: String) {
+            user = nil
+            process = nil
+            self.session = session
         }
     }
 
@@ -93,6 +104,7 @@ public struct OperatorChange: Sendable, Equatable {
         case ("PUT", "backup"): ("backup", false)
         case ("PUT", "rules"): ("rules replace", false)
         case ("DELETE", "captures"): ("captures remove", false)
+        case ("PUT", "console-links"): ("console login", true)
         default: nil
         }
     }
@@ -113,6 +125,7 @@ public struct OperatorChange: Sendable, Equatable {
         var uses: Int?
         var endsAt: Int64?
         var namePattern: String?
+        var role: String?
 
         var details: [String: String] {
             let all: [(String, String?)] = [
@@ -121,7 +134,7 @@ public struct OperatorChange: Sendable, Equatable {
                 ("takesBroadcasts", takesBroadcasts.map { "\($0)" }), ("tags", tags.map(list)),
                 ("name", name), ("addTags", addTags.map(list)), ("removeTags", removeTags.map(list)),
                 ("uses", uses.map { "\($0)" }), ("endsAt", endsAt.map { "\($0)" }),
-                ("namePattern", namePattern),
+                ("namePattern", namePattern), ("role", role),
             ]
             return all.reduce(into: [:]) { details, member in
                 details[member.0] = member.1.map(OperatorChange.masked)

@@ -21,18 +21,21 @@ final class ControlHandler {
     let captureWaiters: CaptureWaiters?
     /// Programs that follow the events of devices.
     let events: DeviceEventFeed
+    /// Makes links to sign in to the console; nil if it is off.
+    let console: ConsoleRoutes?
 
     /// A handler for what the registry held at start-up.
     init(
         _ registry: Registry, _ context: ShardContext, _ changes: RegistryChanges, _ queries: ShardQueries,
         _ bench: TestBench? = nil, _ captureWaiters: CaptureWaiters? = nil,
-        _ directory: DeviceDirectory? = nil, signer: EvidenceSigner? = nil
+        _ directory: DeviceDirectory? = nil, signer: EvidenceSigner? = nil, console: ConsoleRoutes? = nil
     ) {
         self.context = context
         self.changes = changes
         self.queries = queries
         self.bench = bench
         self.captureWaiters = captureWaiters
+        self.console = console
         let directory = directory ?? DeviceDirectory(context, changes, PresenceExchange())
         events = directory.events
         access = AccessRoutes(registry, context, changes)
@@ -60,6 +63,8 @@ final class ControlHandler {
         case ("GET", "captures", nil): captures(query, respond)
         case ("DELETE", "captures", nil), ("GET", "rules", nil), ("PUT", "rules", nil):
             handleBench(method, parts[1], body, respond)
+        case ("PUT", "console-links", let name?): makeConsoleLink(name, body, respond)
+        case ("GET", "history", nil) where console != nil: respond(Self.answer(console?.history.answer))
         case (_, "devices", _) where devices.handle(method, name, query, body, respond): break
         case _ where access.handle(method, parts[1], name, body: body, respond): break
         default: respond(Self.refusal(404, "There is no \(method) \(path) on the control socket."))

@@ -14,25 +14,23 @@ extension ControlSession {
 
     /// Sends the captures that a query selects from now on, or from the number on that the caller names, until the
     /// caller ends the stream.
-    func followCaptures(_ query: Substring, on stream: Int32) {
+    func followCaptures(_ query: Substring, after lastEvent: String?, on stream: Int32) {
         guard let feed = handler.captureWaiters?.feed else {
-            return respond(stream, ControlHandler.withoutBench)
+            return respond(stream, ControlResponse(ControlHandler.withoutBench))
         }
         do throws(CaptureQuery.Mistake) {
-            let query = try CaptureQuery(events: query, last: lastEvents[stream])
+            let query = try CaptureQuery(events: query, last: lastEvent)
             let number = feed.follow(query) { [unowned self] bytes in
                 endpoint.streams.send(stream, bytes.span)
             }
             guard let number else {
-                return respond(
-                    stream,
-                    ControlHandler.refusal(
-                        503, "\(Limits.eventStreams) programs follow captures already: end one of them."))
+                let sentence = "\(Limits.eventStreams) programs follow captures already: end one of them."
+                return respond(stream, .refusal(503, sentence))
             }
             followedCaptures[stream] = number
             beginEvents(on: stream, ": captures follow\n\n")
         } catch {
-            respond(stream, ControlHandler.refusal(400, error.sentence))
+            respond(stream, .refusal(400, error.sentence))
         }
     }
 

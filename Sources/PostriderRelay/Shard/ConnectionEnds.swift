@@ -8,7 +8,7 @@ import PostriderTransport
 struct ConnectionEnds {
     /// The port that the peer has connected to.
     enum Port: String, Sendable {
-        case provider, device
+        case provider, device, console
     }
 
     let port: Port

@@ -16,6 +16,8 @@ public final class Relay: Sendable {
     public let developmentProviderAddresses: [SocketAddress]
     /// The same for devices.
     public let deviceAddresses: [SocketAddress]
+    /// The same for the console; nil if it is off.
+    public let consoleAddress: SocketAddress?
 
     private let tls: RelayTLS
     private let gate: ConnectionLimiter
@@ -29,7 +31,8 @@ public final class Relay: Sendable {
     private let trace: TraceThread?
 
     private init(
-        _ listening: ShardThread.Listening, _ tls: RelayTLS, _ gate: ConnectionLimiter,
+        _ listening: ShardThread.Listening, console: SocketAddress?, _ tls: RelayTLS,
+        _ gate: ConnectionLimiter,
         _ settings: SettingsInForce, _ mailboxes: RelayMailboxes,
         _ ledgerMeasures: LedgerMeasures, drained: CountDownLatch,
         closed: CountDownLatch, stopped: CountDownLatch, _ trace: TraceThread?
@@ -37,6 +40,7 @@ public final class Relay: Sendable {
         providerAddresses = listening.providers
         developmentProviderAddresses = listening.developmentProviders
         deviceAddresses = listening.devices
+        consoleAddress = console
         self.tls = tls
         self.gate = gate
         self.settings = settings
@@ -93,6 +97,7 @@ public final class Relay: Sendable {
         }
         var configuration = configuration
         var listening: ShardThread.Listening?
+        var console: SocketAddress?
         for index in 0..<configuration.shards {
             let thread = ShardThread(
                 index: index,
@@ -116,12 +121,14 @@ public final class Relay: Sendable {
             configuration.providerAddresses = addresses.providers
             configuration.developmentProviderAddresses = addresses.developmentProviders
             configuration.deviceAddresses = addresses.devices
+            console = addresses.console ?? console
             listening = addresses
         }
         guard let listening else { preconditionFailure("a relay has at least one shard") }
         await ready.reachesZero()
         return Relay(
-            listening, tls, gate, settings, mailboxes, ledgerMeasures, drained: drained, closed: closed,
+            listening, console: console, tls, gate, settings, mailboxes, ledgerMeasures, drained: drained,
+            closed: closed,
             stopped: stopped,
             trace)
     }

@@ -1,4 +1,5 @@
 public import PostriderCallbacks
+public import PostriderConsole
 public import PostriderEvidence
 public import PostriderNotifications
 public import PostriderTLS
@@ -54,6 +55,8 @@ public struct RelayConfiguration: Sendable {
     /// Called on shard 0 with each change that an operator has asked for and its outcome, before the answer; must not
     /// wait. Nil if nothing is recorded.
     public var audit: (@Sendable (OperatorChange) -> Void)?
+    /// The console; nil if it is off.
+    public var console: Console?
     /// Captures requests and applies rules to pushes, for tests; nil in production.
     public var bench: TestBench?
     /// A certificate that has expired, PEM, for the relay's key; rules may show it to providers. Nil: they cannot.
@@ -70,6 +73,28 @@ public struct RelayConfiguration: Sendable {
     public var sourceConnections: Int?
     /// Connections that one source address may open in a second.
     public var sourceRate = Limits.sourceRate
+
+    /// The settings of the console.
+    public struct Console: Sendable {
+        /// Where it listens, over TLS with the relay's certificate. For port 0 the kernel chooses a port.
+        public var address: SocketAddress
+        /// Who has signed in.
+        public let sessions: ConsoleSessions
+        /// Whether it shows captured requests, which contain payloads.
+        public var showsPayloads: Bool
+
+        /// The address that the documents name, such as for a relay of `postrider dev`.
+        public static let usualAddress = "127.0.0.1:2200"
+
+        /// A console without sessions.
+        public init(
+            address: SocketAddress, sessions: ConsoleSessions = ConsoleSessions(), showsPayloads: Bool
+        ) {
+            self.address = address
+            self.sessions = sessions
+            self.showsPayloads = showsPayloads
+        }
+    }
 
     /// A configuration of the settings that have no default.
     public init(
@@ -97,6 +122,7 @@ extension RelayConfiguration {
     /// All internet addresses on which the relay listens.
     var listenerAddresses: [SocketAddress] {
         providerAddresses + developmentProviderAddresses + deviceAddresses
+            + (console.map { [$0.address] } ?? [])
     }
 
     /// The limits of one source address over all listeners together. A source that has reached its limit still leaves

@@ -12,6 +12,8 @@ struct ShardThread: Sendable {
         let providers: [SocketAddress]
         let developmentProviders: [SocketAddress]
         let devices: [SocketAddress]
+        /// The console's address; nil on other shards than shard 0, and if it is off.
+        let console: SocketAddress?
     }
 
     let index: Int
@@ -131,23 +133,43 @@ struct ShardThread: Sendable {
             guardListener(listener, shard.context.providerEnds, shard.context)
         }
         for listener in devices { guardListener(listener, shard.context.deviceEnds, shard.context) }
-        if index == 0 {
-            if configuration.onPresence != nil { tellProgram(of: shard.directory.events) }
-            let handler = ControlHandler(
-                registry, shard.context, shard.changes, shard.queries, configuration.bench,
-                shard.captureWaiters, shard.directory, signer: configuration.signer)
-            let pushes = ControlPushes(shard.context, shard.home, shard.providers)
-            shard.listeners.append(
-                try loop.listen(configuration.controlAddress) { _ in
-                    ControlSession(
-                        handler, pushes, user: configuration.user, audit: configuration.audit, log: log
-                    ).endpoint
-                }
-            )
-        }
+        let console = index == 0 ? try listenForOperator(shard, registry, providers, on: loop) : nil
         return Listening(
             providers: providers.map(\.address), developmentProviders: developmentProviders.map(\.address),
-            devices: devices.map(\.address))
+            devices: devices.map(\.address), console: console)
+    }
+
+    /// Listens on the control socket, and for the console if there is one. Returns the console's address.
+    private func listenForOperator(
+        _ shard: Shard, _ registry: Registry, _ providers: [Listener], on loop: EventLoop
+    ) throws -> SocketAddress? {
+        if configuration.onPresence != nil { tellProgram(of: shard.directory.events) }
+        let context = shard.context
+        let routes = configuration.console.map {
+            ConsoleRoutes($0.sessions, StatusHistory(context, shard.queries))
+        }
+        let handler = ControlHandler(
+            registry, context, shard.changes, shard.queries, configuration.bench,
+            shard.captureWaiters, shard.directory, signer: configuration.signer, console: routes)
+        let pushes = ControlPushes(context, shard.home, shard.providers)
+        let access = SocketAccess(user: configuration.user, log: log)
+        shard.listeners.append(
+            try loop.listen(configuration.controlAddress) { _ in
+                ControlSession(handler, pushes, access, audit: configuration.audit).endpoint
+            })
+        guard let console = configuration.console, let routes else { return nil }
+        let (hasCaptures, port) = (configuration.bench != nil, providers.first?.address.port ?? 0)
+        let listener = try loop.listen(console.address, renewable: tls.device) { _ in
+            guard !context.isDraining else { return nil }
+            let access = ConsoleAccess(
+                console, hasCaptures: hasCaptures, providerPort: port, context)
+            return ControlSession(handler, pushes, access, audit: configuration.audit).endpoint
+        }
+        guardListener(listener, context.consoleEnds, context)
+        shard.listeners.append(listener)
+        routes.address = listener.address.description
+        routes.history.start()
+        return listener.address
     }
 
     /// Lets the operator's program observe devices that connect and leave.

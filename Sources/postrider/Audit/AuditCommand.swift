@@ -108,7 +108,8 @@ enum AuditCommand: Command {
     static func row(
         of record: AuditRecord, name: (UInt32) -> String? = { UserAccount.entry(of: $0)?.name }
     ) -> [String] {
-        var user = record.user ?? record.uid.map { "\($0)" } ?? "unknown"
+        var user =
+            record.user ?? record.uid.map { "\($0)" } ?? record.session.map { "console: \($0)" } ?? "unknown"
         if let login = record.loginUid, login != record.uid {
             user += " (signed in as \(name(login) ?? "\(login)"))"
         }

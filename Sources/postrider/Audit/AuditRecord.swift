@@ -15,6 +15,8 @@ struct AuditRecord: Codable, Equatable {
     /// The number of the user who signed in, who may since have become root with sudo (`/proc/PID/loginuid`); nil if
     /// unknown.
     var loginUid: UInt32?
+    /// The name of the console's session that asked; nil if it was not the console.
+    var session: String?
     /// What was asked for, in the words of the commands, such as `keys add`.
     var action: String
     /// The key, topic, device or directory that it is about.
@@ -42,6 +44,7 @@ struct AuditRecord: Codable, Equatable {
         uid = change.caller.user
         pid = change.caller.process
         loginUid = loginUser
+        session = change.caller.session
         action = change.action
         object = change.object
         details = change.details.isEmpty ? nil : change.details

@@ -75,6 +75,7 @@ enum Commands {
         StatusCommand.self,
         TraceCommand.self,
         EvidenceCommand.self,
+        ConsoleCommand.self,
         AuditCommand.self,
         CheckCommand.self,
         DoctorCommand.self,

@@ -41,6 +41,7 @@ enum DevCommand: Command {
             try SocketAddress(host: host, port: ports.development)
         ]
         configuration.fidelity = fidelity
+        configuration.console = try DevConsole.make(options, host: host)
         configuration.bench = bench
         configuration.expiredCertificateFile = folder.expiredCertificateFile
         try configuration.readBounds { setting, range in
@@ -58,6 +59,8 @@ enum DevCommand: Command {
         var values = try values(of: folder, served.relay, topics, place)
         values.metricsAddress = served.metrics?.address?.description
         values.capturesAddress = captures?.address?.description
+        values.consoleLink = try DevConsole.makeLink(
+            configuration.console, served.relay, host: place.host, at: Self.now)
         try values.write(to: folder)
         let output = try Console.makeOutput()
         let isScenario = options.isSet("scenario")
@@ -206,7 +209,7 @@ enum DevCommand: Command {
                 "metrics-address", "ADDRESS|off",
                 "The address of /metrics, /livez and /readyz, such as \(Settings.usualMetricsAddress); "
                     + "off if not given."),
-        ] + DevPlace.options + DevBench.options + [
+        ] + DevPlace.options + DevConsole.options + DevBench.options + [
             .flag(
                 "apple", "Behave as Apple does in everything, even where that is less useful in production.")
         ] + (Setting.fidelity + RelayConfiguration.bounds + CallbackArguments.settings).map(\.option) + [

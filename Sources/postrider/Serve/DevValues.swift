@@ -45,6 +45,8 @@ struct DevValues: Codable, Equatable {
     var metricsAddress: String?
     /// The address and port for captures and rules over HTTP/1.1; nil for none.
     var capturesAddress: String?
+    /// The link that signs in to the console, once; nil if the console is off.
+    var consoleLink: String?
     /// The process number of the relay.
     var process: Int32
 
@@ -113,10 +115,16 @@ struct DevValues: Codable, Equatable {
                key alone        \(providerCertificateKeyFile)
                with an RSA key  \(providerRSACertificateFile ?? "-")
 
-            Devices of your own enrol with the key in \(enrolmentKeyFile).
+            \(consoleGuide)Devices of your own enrol with the key in \(enrolmentKeyFile).
             Look inside with '\(program) status\(controlChoice(folder))'.
             Control-C ends the relay; the folder stays.
             """
+    }
+
+    private var consoleGuide: String {
+        guard let consoleLink else { return "" }
+        return "See what happens, in a browser that trusts the CA file; the link is good once:\n\n"
+            + "   \(consoleLink)\n\n"
     }
 
     private func controlChoice(_ folder: String?) -> String {

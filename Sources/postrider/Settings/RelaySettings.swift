@@ -56,6 +56,7 @@ extension Settings {
         } _: { setting, words in
             try texts.value(setting, form: words.joined(separator: " or ")) { words.contains($0) ? $0 : nil }
         }
+        relay.console = try console()
         if try texts.boolean(.capture) == true {
             try requireLoopback(providers + development + devices)
             relay.bench = DevBench.make()
@@ -67,6 +68,17 @@ extension Settings {
             relay: relay, dataDirectory: dataDirectory, metrics: metrics,
             callbacks: try callbacks(), logLevel: logLevel?.level ?? .info,
             logFormat: try texts.choice(.logFormat, of: LogFormat.self) ?? .text)
+    }
+
+    /// The console; nil if it is off.
+    private func console() throws -> RelayConfiguration.Console? {
+        let showsPayloads = try texts.boolean(.consolePayloads) ?? false
+        guard let text = texts[.consoleAddress], text != "off" else { return nil }
+        let form = "off, or an address with a port, such as \(RelayConfiguration.Console.usualAddress)"
+        let address = try texts.value(.consoleAddress, form: form) { text in
+            (try? SocketAddress(text)).flatMap { $0.port == nil ? nil : $0 }
+        }
+        return address.map { .init(address: $0, showsPayloads: showsPayloads) }
     }
 
     /// The default number of shards: the number of cores that this process may use.

@@ -10,6 +10,8 @@ enum Setting: String, SettingName {
     case controlAddress = "control-address"
     case metricsAddress = "metrics-address"
     case metricsToken = "metrics-token"
+    case consoleAddress = "console-address"
+    case consolePayloads = "console-payloads"
     case certificate = "certificate"
     case privateKey = "private-key"
     case privateKeyGroup = "private-key-group"
@@ -51,8 +53,8 @@ enum Setting: String, SettingName {
     /// The settings that a reload does not apply; docs/operate/certificates.md says why.
     static let keptFromStart: Set<Setting> = [
         .providerAddress, .developmentProviderAddress, .deviceAddress, .controlAddress, .metricsAddress,
-        .dataDirectory, .shards, .onPresence, .callbackAllow, .callbackSecret, .trace, .traceMebibytes,
-        .capture,
+        .consoleAddress, .consolePayloads, .dataDirectory, .shards, .onPresence, .callbackAllow,
+        .callbackSecret, .trace, .traceMebibytes, .capture,
     ]
 
     static let lists: Set<Setting> = [
@@ -84,14 +86,14 @@ enum Setting: String, SettingName {
         case .callbackAllow: .required("URL,…")
         case .quotas: .required("QUOTA,…")
         case .controlAddress: .required("unix:PATH")
-        case .metricsAddress: .required("ADDRESS|off")
+        case .metricsAddress, .consoleAddress: .required("ADDRESS|off")
         case .certificate, .privateKey, .providerTrust, .metricsToken, .callbackSecret: .file("FILE")
         case .dataDirectory: .file("DIRECTORY")
         case .shards, .busyPollingMicroseconds, .providerIdleSeconds, .pushesPerSecond, .deviceFetches,
             .deviceExpiryDays, .sourceConnections, .sourceRate, .traceSample, .traceMebibytes:
             .required("NUMBER")
         case .strictness, .storage, .spellings, .requestHeaders, .deviceLinks, .tlsRecords: .required("WORD")
-        case .streamLimitRamp, .trace, .capture: .required("true|false")
+        case .streamLimitRamp, .trace, .capture, .consolePayloads: .required("true|false")
         case .logLevel: .required("LEVEL")
         case .logFormat: .required("text|json|journal")
         }
@@ -112,6 +114,9 @@ enum Setting: String, SettingName {
                 + "address that other machines can reach needs --metrics-token."
         case .metricsToken:
             "A file with the SHA-256 of each bearer token that may read the metrics, one per line."
+        case .consoleAddress:
+            "The address of the console, HTTPS with the relay's certificate; off if not given."
+        case .consolePayloads: "Whether the console shows payloads of captures; false if not given."
         case .certificate: "The relay's certificate and its intermediate certificates, PEM."
         case .privateKey: "The key of the certificate, PEM, in a file that other users cannot read."
         case .privateKeyGroup: "Groups, besides root's, whose members may read the key; none if not given."

@@ -1,0 +1,43 @@
+import FoundationEssentials
+import PostriderConsole
+import PostriderNotifications
+
+/// What the operator's interface has for the console. It lives on shard 0.
+final class ConsoleRoutes {
+    let sessions: ConsoleSessions
+    let history: StatusHistory
+    /// Where the console listens, as text; known once it does.
+    var address = ""
+
+    init(_ sessions: ConsoleSessions, _ history: StatusHistory) {
+        self.sessions = sessions
+        self.history = history
+    }
+
+    /// Makes a link for one session with this name.
+    func makeLink(_ name: String, _ body: [UInt8], at now: Moment) -> ControlHandler.Answer {
+        guard let order = try? JSONDecoder().decode(Control.ConsoleLinkOrder.self, from: Data(body)),
+            let role = ConsoleRole(rawValue: order.role), ControlHandler.isName(name)
+        else {
+            let roles = ConsoleRole.allCases.map(\.rawValue).joined(separator: ", ")
+            return ControlHandler.refusal(
+                400, "A link to the console has a role (\(roles)), and its name \(ControlHandler.nameWords).")
+        }
+        guard let secret = sessions.makeLink(name, role, at: now) else {
+            return ControlHandler.refusal(
+                503, "Too many links to the console are not used yet: wait \(ConsoleSessions.linkSeconds) s.")
+        }
+        return ControlHandler.answer(
+            Control.ConsoleLink(address: address, secret: secret, seconds: ConsoleSessions.linkSeconds))
+    }
+}
+
+extension ControlHandler {
+    /// Makes a link to sign in to the console.
+    func makeConsoleLink(_ name: String, _ body: [UInt8], _ respond: Respond) {
+        guard let console else {
+            return respond(Self.refusal(404, "This relay has no console: set console-address."))
+        }
+        respond(console.makeLink(name, body, at: context.now))
+    }
+}
