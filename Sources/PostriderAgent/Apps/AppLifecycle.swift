@@ -26,7 +26,9 @@ final class AppLifecycle {
     }
 
     private let state: AgentState
-    private unowned let router: AppRouter
+    private let streams: AttachedStreams
+    private let reasons: LaunchReasons
+    private let trouble: StateTrouble
     private let launcher: any AppLauncher
     private let scheduler: any Scheduler
     private let log: Log
@@ -35,11 +37,14 @@ final class AppLifecycle {
     private var whenStopped: (() -> Void)?
 
     init(
-        _ manifests: [AppManifest], state: AgentState, router: AppRouter, launcher: any AppLauncher,
-        scheduler: any Scheduler, log: Log, random: @escaping () -> UInt64
+        _ manifests: [AppManifest], state: AgentState, streams: AttachedStreams, reasons: LaunchReasons,
+        trouble: StateTrouble, launcher: any AppLauncher, scheduler: any Scheduler, log: Log,
+        random: @escaping () -> UInt64
     ) {
         self.state = state
-        self.router = router
+        self.streams = streams
+        self.reasons = reasons
+        self.trouble = trouble
         self.launcher = launcher
         self.scheduler = scheduler
         self.log = log
@@ -66,7 +71,7 @@ final class AppLifecycle {
             }
             if app.isLeaving { app.successor = manifest } else { app.supervisor.manifest = manifest }
         }
-        router.isReceptionStale = true
+        streams.isReceptionStale = true
         let removed = present.subtracting(declared.keys).sorted()
         for topic in removed {
             apps[topic]?.successor = nil
@@ -83,26 +88,26 @@ final class AppLifecycle {
         guard let manifest = app.successor else { return }
         add(manifest)
         greet(topic)
-        router.markDue(topic)
+        streams.markDue(topic)
     }
 
     /// A new manifest may declare an app that runs already.
     private func greet(_ topic: String) {
-        if router.attachments[topic] != nil { handle(.attached, topic) }
+        if streams.attachments[topic] != nil { handle(.attached, topic) }
     }
 
     /// Whether an app is attached from another process than the one of the agent's that has ended: somebody else has
     /// started it.
     private func isAttachedElsewhere(_ topic: String, _ app: DeclaredApp) -> Bool {
-        guard let streams = router.attachments[topic]?.streams else { return false }
+        guard let streams = streams.attachments[topic]?.streams else { return false }
         return streams.contains { $0.process == nil || $0.process != app.formerProcess }
     }
 
     /// The timer of an app has fired. If the app ended without attaching, the notification that it was started for
-    /// still waits, so its router is asked again.
+    /// still waits, so its topic is due again.
     private func timeIsUp(_ topic: String) {
         handle(.timeIsUp, topic)
-        router.markDue(topic)
+        streams.markDue(topic)
     }
 
     /// Takes over the processes that an earlier agent left running.
@@ -124,8 +129,11 @@ final class AppLifecycle {
     /// Whether a manifest declares this topic.
     func isDeclared(_ topic: String) -> Bool { apps[topic].map { !$0.isLeaving } ?? false }
 
-    /// Whether an app's supervisor would act if something waited for the app.
-    func heedsNeed(_ topic: String) -> Bool { apps[topic]?.supervisor.heedsNeed == true }
+    /// Has an app started if something waits for it.
+    func startIfNeeded(_ topic: String) {
+        guard apps[topic]?.supervisor.heedsNeed == true, reasons.reason(for: topic) != .itself else { return }
+        handle(.needed, topic)
+    }
 
     /// The topics of all declared apps.
     var topics: [String] { Array(apps.keys) }
@@ -168,7 +176,7 @@ final class AppLifecycle {
             keep(process, app.supervisor.isActive, of: topic)
         }
         forgetIfEnded(topic, app)
-        if app.supervisor.isCrashLooping != wasLooping { router.isReceptionStale = true }
+        if app.supervisor.isCrashLooping != wasLooping { streams.isReceptionStale = true }
         checkEnd()
         return true
     }
@@ -192,9 +200,9 @@ final class AppLifecycle {
         case .tell(let event):
             var launch = LaunchReason.itself
             if event == .didFinishLaunching, app.process != nil {
-                launch = app.supervisor.isLaunchedForUse ? .activation : router.firstParcel(of: topic)
+                launch = app.supervisor.isLaunchedForUse ? .activation : reasons.reason(for: topic)
             }
-            router.tell(topic, .lifeCycle(LifeCycle(topic: topic, event: event, launch: launch)))
+            streams.tell(topic, .lifeCycle(LifeCycle(topic: topic, event: event, launch: launch)))
         case .terminate: app.process?.terminate()
         case .kill: app.process?.kill()
         case .arm(let milliseconds): app.timer?.arm(afterMilliseconds: milliseconds)
@@ -211,7 +219,7 @@ final class AppLifecycle {
     }
 
     private func start(_ topic: String, _ app: DeclaredApp) {
-        let reason = app.supervisor.isLaunchedForUse ? LaunchReason.activation : router.firstParcel(of: topic)
+        let reason = app.supervisor.isLaunchedForUse ? LaunchReason.activation : reasons.reason(for: topic)
         do {
             let process = try launcher.start(app.supervisor.manifest, reason: reason.word) {
                 [unowned self] in ended($0, topic)
@@ -240,7 +248,7 @@ final class AppLifecycle {
         }
         // Without the record, the next agent learns of the process when the process attaches.
         do throws(StoreError) { try state.processes.put(record, of: topic) } catch {
-            router.trouble.note(error)
+            trouble.note(error)
         }
     }
 }

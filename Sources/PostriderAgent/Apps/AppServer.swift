@@ -7,6 +7,7 @@ import PostriderTransport
 /// time in each turn: a call may wait for the disk, so the calls of one process could delay everybody else.
 final class AppServer {
     let router: AppRouter
+    let system: SystemEvents
     let control: AgentControlHandler
     let log: Log
     /// The users whose processes may be an input method.
@@ -25,10 +26,11 @@ final class AppServer {
 
     /// - Parameter readClock: the clock of the scheduler's `now`, within a turn.
     init(
-        router: AppRouter, control: AgentControlHandler, scheduler: any Scheduler,
+        router: AppRouter, system: SystemEvents, control: AgentControlHandler, scheduler: any Scheduler,
         readClock: @escaping () -> UInt64, log: Log
     ) {
         self.router = router
+        self.system = system
         self.control = control
         self.scheduler = scheduler
         self.readClock = readClock

@@ -150,14 +150,14 @@ final class AppSession: EndpointOwner {
         switch caller.party {
         case .app(let app):
             guard let message = try caller.next(AppMessage.self) else { return false }
-            try receive(message, from: app)
+            try server.router.receive(message, from: app)
         case .inputMethod(let inputMethod):
             guard let order = try caller.next(KeyboardOrder.self) else { return false }
             if let mistake = InputMethod.mistake(in: order) {
                 end(caller, .invalidArgument, mistake)
                 return false
             }
-            let isChange = server.router.system.move(order, by: inputMethod)
+            let isChange = server.system.move(order, by: inputMethod)
             say(KeyboardAnswer(isChange: isChange), on: caller.stream)
         }
         return true
@@ -187,30 +187,6 @@ final class AppSession: EndpointOwner {
         endpoint.streams.consume(caller.stream, bytes)
     }
 
-    private func receive(_ message: AppMessage, from app: AppStream) throws(CourierError) {
-        switch message {
-        case .register(let topic, let environment):
-            server.router.register(topic, in: environment, for: app)
-        case .unregister(let topic): server.router.unregister(topic, for: app)
-        case .handled(let deliveries):
-            guard server.router.handled(deliveries, by: app) else {
-                throw .outOfOrder("A delivery is handled once, and while it is under way.")
-            }
-        case .attach(let topic): server.router.center.attach(topic, for: app)
-        case .center(let call): server.router.center.take(call, from: app)
-        case .subscribe(let wish): server.router.subscribe(wish, for: app)
-        case .unsubscribe(let wish): server.router.unsubscribe(wish, for: app)
-        case .failed(let failed):
-            guard server.router.failed(failed, by: app) else {
-                throw .outOfOrder("A delivery fails once, and while it is under way.")
-            }
-        case .ready(let sleep): server.router.system.ready(app, for: sleep)
-        case .presentationWish(let wish): server.router.wish(wish, from: app)
-        case .presentation(let presentation): server.router.presenter?.take(presentation, from: app)
-        case .unknown: break
-        }
-    }
-
     private func say(_ message: some CourierMessage, on stream: Int32) {
         frame.removeAll(keepingCapacity: true)
         MessageFraming.frame(message, into: &frame)
@@ -223,7 +199,7 @@ final class AppSession: EndpointOwner {
         callers[caller.stream] = nil
         switch caller.party {
         case .app(let app): server.router.left(app, isBroken: isBroken)
-        case .inputMethod(let inputMethod): server.router.system.left(inputMethod, isBroken: isBroken)
+        case .inputMethod(let inputMethod): server.system.left(inputMethod, isBroken: isBroken)
         }
         if goneAt != nil, callers.isEmpty { server.closed(self) }
     }

@@ -11,6 +11,9 @@ final class AppStream {
     /// The process that connected; nil if it is unknown.
     let process: Int32?
 
+    /// Whether it is the stream of a topic's handler, and not of an app.
+    let isHandler: Bool
+
     /// Whether the app has ended the stream or is gone, and only its last calls remain to be processed.
     var isLeaving = false
 
@@ -46,11 +49,13 @@ final class AppStream {
     ///   - countUnsent: how many bytes wait to be sent to the app.
     ///   - end: ends the stream with a status and a sentence.
     init(
-        user: UInt32, process: Int32? = nil, countUnsent: @escaping () -> Int = { 0 },
+        user: UInt32, process: Int32? = nil, isHandler: Bool = false,
+        countUnsent: @escaping () -> Int = { 0 },
         end: @escaping (GRPCStatus, String) -> Void = { _, _ in }, say: @escaping (AgentMessage) -> Void
     ) {
         self.user = user
         self.process = process
+        self.isHandler = isHandler
         self.countUnsent = countUnsent
         self.end = end
         self.say = say

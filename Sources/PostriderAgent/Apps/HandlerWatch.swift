@@ -4,13 +4,10 @@ import PostriderTransport
 /// Finds apps whose handlers do not return: they delay everything that arrives for them.
 ///
 /// An app's time begins when a delivery is under way, and begins anew whenever it settles one. An app that has settled
-/// none within the time of its manifest is reported as ``stuck``.
+/// none within the time of its manifest is reported as stuck.
 final class HandlerWatch {
-    /// How many milliseconds an app may take for a delivery; nil for no bound.
-    var boundMilliseconds: (_ topic: String) -> Int? = { _ in Limits.handlerSeconds.usual * 1000 }
-    /// Called when a stream has been busy for too long. If it is still watched then, the call is repeated later.
-    var stuck: ((_ stream: AppStream, _ busy: AppStream.Business) -> Void)?
-
+    private let boundMilliseconds: (_ topic: String) -> Int?
+    private let stuck: (_ stream: AppStream, _ busy: AppStream.Business) -> Void
     private let scheduler: any Scheduler
     private let log: Log
     private var streams: [ObjectIdentifier: Watched] = [:]
@@ -22,9 +19,17 @@ final class HandlerWatch {
         var told: UInt64?
     }
 
-    init(_ scheduler: any Scheduler, log: Log) {
+    /// - Parameters:
+    ///   - boundMilliseconds: how many milliseconds an app may take for a delivery; nil for no bound.
+    ///   - stuck: called when a stream has been busy for too long. If it is watched again, the call is repeated later.
+    init(
+        _ scheduler: any Scheduler, log: Log, boundMilliseconds: @escaping (_ topic: String) -> Int?,
+        stuck: @escaping (_ stream: AppStream, _ busy: AppStream.Business) -> Void
+    ) {
         self.scheduler = scheduler
         self.log = log
+        self.boundMilliseconds = boundMilliseconds
+        self.stuck = stuck
     }
 
     /// Watches a stream while deliveries are under way.
@@ -45,7 +50,7 @@ final class HandlerWatch {
             }
             if let bound = boundMilliseconds(business.topic), business.milliseconds >= bound {
                 streams[key] = nil
-                stuck?(watched.stream, business)
+                stuck(watched.stream, business)
             } else if business.milliseconds >= Limits.handlerNoticeMilliseconds,
                 watched.told != watched.stream.busySince
             {

@@ -11,23 +11,24 @@ final class AgentControlHandler {
     typealias Answer = (status: Int, body: [UInt8])
 
     private let state: AgentState
-    private let router: AppRouter
-    private let lifecycle: AppLifecycle
+    private let parts: AgentParts
+    private let handlers: HandlerPrograms
+    private let link: any OutboundLink
+    private let scheduler: any Scheduler
     private let log: Log
     private let user: UInt32
-    /// Shows alerts. The owner of both sets it.
-    weak var presenter: Presenter?
-    /// Whether the link to the relay is up.
-    var isLinked: () -> Bool = { false }
+    private var lifecycle: AppLifecycle { parts.lifecycle }
 
     /// - Parameter user: who may use the commands, besides root.
     init(
-        _ state: AgentState, router: AppRouter, lifecycle: AppLifecycle, log: Log,
-        user: UInt32 = UserAccount.own
+        _ parts: AgentParts, handlers: HandlerPrograms, link: any OutboundLink, scheduler: any Scheduler,
+        log: Log, user: UInt32 = UserAccount.own
     ) {
-        self.state = state
-        self.router = router
-        self.lifecycle = lifecycle
+        state = parts.state
+        self.parts = parts
+        self.handlers = handlers
+        self.link = link
+        self.scheduler = scheduler
         self.log = log
         self.user = user
     }
@@ -40,9 +41,9 @@ final class AgentControlHandler {
                 kind: "command refused", from: "\(caller)")
             return Self.refusal(403, "Only root and the agent's own user may give the agent commands.")
         }
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2).map(String.init)
+        let names = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2).map(String.init)
         do throws(StoreError) {
-            switch (method, parts.first, parts.dropFirst().first) {
+            switch (method, names.first, names.dropFirst().first) {
             case ("GET", "status", nil): return Self.answer(try status())
             case ("GET", "apps", nil): return Self.answer(try apps())
             case ("GET", "inbox", nil): return Self.answer(try inbox())
@@ -59,7 +60,7 @@ final class AgentControlHandler {
             default: return Self.refusal(404, "The agent knows no \(method) \(path).")
             }
         } catch {
-            router.trouble.note(error)
+            parts.trouble.note(error)
             return Self.refusal(503, error.description)
         }
     }
@@ -70,7 +71,7 @@ final class AgentControlHandler {
         let apps = try apps()
         return AgentControl.Status(
             device: try state.device()?.deviceIdentity.description,
-            isConnected: isLinked(),
+            isConnected: link.isUp,
             apps: apps.count,
             running: apps.count { ["active", "background"].contains($0.state) },
             inbox: apps.reduce(0) { $0 + $1.inbox },
@@ -81,22 +82,22 @@ final class AgentControlHandler {
     private func apps() throws(StoreError) -> [AgentControl.App] {
         var apps: [AgentControl.App] = []
         let topics = Set(state.apps.records.keys).union(lifecycle.topics).union(state.consents.decided)
-            .union(router.programs?.names ?? [])
+            .union(handlers.names)
         for topic in topics.sorted() {
             let record = state.apps[topic]
             let kept = lifecycle.status(of: topic)
-            let handled = router.programs?.manifest(of: topic)
+            let handled = handlers.manifest(of: topic)
             var waiting = 0
             if let record { waiting = try state.inbox.count(of: record.number) }
-            let business = router.attachments[topic]?.streams.last?.business(at: router.scheduler.now)
+            let business = parts.streams.newest(of: topic)?.business(at: scheduler.now)
             let stay = business.flatMap { $0.milliseconds < Limits.handlerNoticeMilliseconds ? nil : $0 }
             apps.append(
                 AgentControl.App(
                     topic: topic, user: (kept?.supervisor.manifest ?? handled)?.user ?? record?.user,
-                    state: kept?.supervisor.word ?? router.programs?.state(of: topic) ?? word(of: record),
-                    process: kept?.process ?? router.programs?.process(of: topic),
+                    state: kept?.supervisor.word ?? handlers.state(of: topic) ?? word(of: record),
+                    process: kept?.process ?? handlers.process(of: topic),
                     isDeclared: kept != nil || handled != nil, isRegistered: record?.token != nil,
-                    notifications: (record.map { router.center.status(of: $0) }
+                    notifications: (record.map { parts.authorizations.status(of: $0) }
                         ?? state.consents[topic].status)
                         .word,
                     inbox: waiting, busySeconds: stay.map { $0.milliseconds / 1000 },
@@ -108,7 +109,7 @@ final class AgentControlHandler {
     /// The state of an app without a manifest.
     private func word(of record: AppRecord?) -> String {
         guard let record else { return "not seen yet" }
-        return router.attachments[record.topic.text] == nil ? "not running" : "active"
+        return parts.streams.attachments[record.topic.text] == nil ? "not running" : "active"
     }
 
     private func inbox() throws(StoreError) -> [AgentControl.Letter] {
@@ -146,7 +147,7 @@ final class AgentControlHandler {
     }
 
     private func alerts() -> [AgentControl.Alert] {
-        (presenter?.alerts ?? []).map { alert in
+        parts.presenter.alerts.map { alert in
             AgentControl.Alert(
                 topic: alert.key.topic, identifier: alert.key.identifier, title: alert.content.title,
                 category: alert.content.category)
@@ -160,14 +161,14 @@ final class AgentControlHandler {
             return Self.refusal(400, "A response says the identifier of the alert.")
         }
         guard
-            presenter?.respond(
-                to: response.identifier, of: topic, action: response.action, text: response.text) == true
+            parts.presenter.respond(
+                to: response.identifier, of: topic, action: response.action, text: response.text)
         else { return Self.refusal(404, "There is no alert \(response.identifier) of \(topic).") }
         return Self.done
     }
 
     private func retry(_ number: String) throws(StoreError) -> Answer {
-        guard let row = Int64(number), try router.retryDeadLetter(row) else {
+        guard let row = Int64(number), try parts.deliveries.retryDeadLetter(row) else {
             return Self.noDeadLetter(number)
         }
         return Self.done
@@ -181,7 +182,8 @@ final class AgentControlHandler {
     }
 
     private func forget(_ topic: String) throws(StoreError) -> Answer {
-        try router.forgetApp(topic) ? Self.done : Self.refusal(404, "The agent knows of no app \(topic).")
+        try parts.registrations.forgetApp(topic)
+            ? Self.done : Self.refusal(404, "The agent knows of no app \(topic).")
     }
 
     private func decide(_ topic: String, _ body: [UInt8]) throws(StoreError) -> Answer {
@@ -197,7 +199,7 @@ final class AgentControlHandler {
                 400, "'\(unknown)' is not an option: alert, sound, badge, critical and settings are.")
         }
         let status = decision.isAllowed ? AuthorizationStatus.authorized : .denied
-        guard try router.center.decide(status, about: topic, granting: granted?.options) else {
+        guard try parts.authorizations.decide(status, about: topic, granting: granted?.options) else {
             return Self.refusal(
                 409,
                 "The owner has decided about \(Limits.decisionsInAdvance) apps that have not come yet: "
@@ -211,7 +213,7 @@ final class AgentControlHandler {
             return Self.refusal(404, "No manifest declares an app \(topic).")
         }
         // An owner who activates an app uses the device, so held-back notifications are fetched.
-        if event == .activate { router.link?.send(.fetch) }
+        if event == .activate { link.send(.fetch) }
         return Self.done
     }
 

@@ -2,15 +2,16 @@ import PostriderCourier
 import PostriderNotifications
 import PostriderTransport
 
-/// Starts the handlers of topics whose manifests have one: a program or a unit for each notification. To the router,
+/// Starts the handlers of topics whose manifests have one: a program or a unit for each notification. To the agent,
 /// the handler of a topic is an app with one stream.
 ///
-///     AppRouter ─ delivers ─▶ AppStream ─▶ HandlerQueue ─▶ program: payload on stdin, POSTRIDER_* ─▶ exit code
+///     AppDeliveries ─ send ─▶ AppStream ─▶ HandlerQueue ─▶ program: payload on stdin, POSTRIDER_* ─▶ exit code
 ///         ▲─ handled (0) · postponed (75) · failed (any other, or a signal) ─────────────────────────┘
 ///
 /// A notification that its handler has not handled stays in the inbox, even if the agent is killed.
 final class HandlerPrograms {
-    private unowned let router: AppRouter
+    private let registrations: AppRegistrations
+    private let deliveries: AppDeliveries
     private let programs: any HandlerLauncher
     private let units: any HandlerLauncher
     private let log: Log
@@ -21,10 +22,11 @@ final class HandlerPrograms {
     private let scheduler: any Scheduler
 
     init(
-        _ manifests: [AppManifest], router: AppRouter, programs: any HandlerLauncher,
-        units: any HandlerLauncher, scheduler: any Scheduler, log: Log
+        _ manifests: [AppManifest], registrations: AppRegistrations, deliveries: AppDeliveries,
+        programs: any HandlerLauncher, units: any HandlerLauncher, scheduler: any Scheduler, log: Log
     ) {
-        self.router = router
+        self.registrations = registrations
+        self.deliveries = deliveries
         self.programs = programs
         self.units = units
         self.scheduler = scheduler
@@ -36,8 +38,8 @@ final class HandlerPrograms {
         guard let handler = manifest.handler else { return }
         let launcher = handler.unit == nil ? programs : units
         let topic = HandlerTopic(
-            manifest, handler, router: router, launcher: launcher, scheduler: scheduler, log: log)
-        topic.whenIdle = { [unowned self] in checkEnd() }
+            manifest, handler, registrations: registrations, deliveries: deliveries, launcher: launcher,
+            scheduler: scheduler, log: log, whenIdle: { [unowned self] in checkEnd() })
         topics[manifest.topic] = topic
     }
 
@@ -90,11 +92,6 @@ final class HandlerPrograms {
 
     /// The manifest of a topic that has a handler.
     func manifest(of topic: String) -> AppManifest? { topics[topic]?.manifest }
-
-    /// Whether a stream must not have a topic, because the topic's handler has it.
-    func excludes(_ stream: AppStream, from topic: String) -> Bool {
-        topics[topic].map { $0.stream !== stream } ?? false
-    }
 
     /// What a topic's handler is doing, as a word; nil if it has none.
     func state(of topic: String) -> String? {

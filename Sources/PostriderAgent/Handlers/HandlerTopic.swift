@@ -22,12 +22,14 @@ final class HandlerTopic {
 
     private(set) var manifest: AppManifest
     private var handler: AppManifest.Handler
-    /// The stream on which the router delivers to the handler.
-    private(set) lazy var stream = AppStream(user: manifest.user) { [unowned self] in receive($0) }
-    /// Called when the last run has ended.
-    var whenIdle: () -> Void = {}
+    /// The stream on which notifications are delivered to the handler.
+    private(set) lazy var stream = AppStream(user: manifest.user, isHandler: true) { [unowned self] in
+        receive($0)
+    }
 
-    private unowned let router: AppRouter
+    private let registrations: AppRegistrations
+    private let deliveries: AppDeliveries
+    private let whenIdle: () -> Void
     private let launcher: any HandlerLauncher
     private let scheduler: any Scheduler
     private let log: Log
@@ -39,13 +41,17 @@ final class HandlerTopic {
     private lazy var turn = scheduler.makeTimer { [unowned self] in startNext() }
     private lazy var retry = scheduler.makeTimer { [unowned self] in register() }
 
+    /// - Parameter whenIdle: called when the last run has ended.
     init(
-        _ manifest: AppManifest, _ handler: AppManifest.Handler, router: AppRouter,
-        launcher: any HandlerLauncher, scheduler: any Scheduler, log: Log
+        _ manifest: AppManifest, _ handler: AppManifest.Handler, registrations: AppRegistrations,
+        deliveries: AppDeliveries, launcher: any HandlerLauncher, scheduler: any Scheduler, log: Log,
+        whenIdle: @escaping () -> Void
     ) {
         self.manifest = manifest
         self.handler = handler
-        self.router = router
+        self.registrations = registrations
+        self.deliveries = deliveries
+        self.whenIdle = whenIdle
         self.launcher = launcher
         self.scheduler = scheduler
         self.log = log
@@ -80,7 +86,7 @@ final class HandlerTopic {
 
     private func register() {
         guard !isStopping else { return }
-        router.register(manifest.topic, in: handler.environment, for: stream)
+        registrations.register(manifest.topic, in: handler.environment, for: stream)
     }
 
     /// Starts nothing more. Programs are asked to end; units belong to systemd and go on.
@@ -93,10 +99,11 @@ final class HandlerTopic {
         for run in Array(runs.values) {
             if handler.unit == nil { handle(.stop, run) } else { finish(run) }
         }
-        router.left(stream)
+        deliveries.left(stream, isBroken: false)
+        registrations.left(stream)
     }
 
-    // MARK: The router
+    // MARK: Deliveries
 
     private func receive(_ message: AgentMessage) {
         switch message {
@@ -113,7 +120,7 @@ final class HandlerTopic {
         default:
             guard let job = HandlerJob(message) else { return }
             queue.add(job)
-            // The router is in the middle of handing over, so this waits for the next turn.
+            // The agent is in the middle of handing over, so this waits for the next turn.
             turn.arm(afterMilliseconds: 0)
         }
     }
@@ -126,7 +133,7 @@ final class HandlerTopic {
 
     private func start(_ job: HandlerJob) {
         var job = job
-        let attempts = router.attempts(at: job.delivery, of: stream)
+        let attempts = deliveries.attempts(at: job.delivery, of: stream)
         job.set(attempt: attempts + 1)
         let run = Run(job, seconds: handler.seconds, at: scheduler.now)
         run.timer = scheduler.makeTimer { [unowned self, unowned run] in handle(.timeIsUp, run) }
@@ -142,7 +149,7 @@ final class HandlerTopic {
             return
         }
         if attempts == 0, postponements[job.identity] == nil {
-            router.report(.begun, of: job.delivery, on: stream)
+            deliveries.report(.begun, of: job.delivery, on: stream)
         }
         log.debug(
             "\(manifest.topic): its handler was started, \(job.identity)",
@@ -185,19 +192,19 @@ final class HandlerTopic {
         case .done:
             postponements[identity] = nil
             tell(.info, "has handled \(identity) \(after)", run.job, tail)
-            _ = router.handled([delivery], by: stream, output: report)
+            _ = deliveries.handled([delivery], by: stream, output: report)
         case .postponed:
             // The rows of replaced notifications are never settled, so their counts are dropped here.
             if postponements.count >= Limits.postponedPerTopic { postponements = [:] }
             let times = (postponements[identity] ?? 0) + 1
             postponements[identity] = times
             tell(.info, "asks for another time for \(identity) \(after)", run.job, tail)
-            router.postponed(delivery, times: times, text: report, by: stream)
+            deliveries.postponed(delivery, times: times, text: report, by: stream)
         case .failed(let reason):
             postponements[identity] = nil
             tell(.warning, "has failed at \(identity) \(after): it \(reason)", run.job, tail, reason)
             let words = report.isEmpty ? reason : "\(reason): \(report)"
-            _ = router.failed(Failed(delivery: delivery, reason: "The handler \(words)"), by: stream)
+            _ = deliveries.failed(Failed(delivery: delivery, reason: "The handler \(words)"), by: stream)
         case .interrupted:
             tell(
                 .notice, "was ended at \(identity) \(after), and is started for it again", run.job, tail)

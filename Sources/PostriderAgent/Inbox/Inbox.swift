@@ -9,23 +9,12 @@ import PostriderStorage
 /// it; the identity is kept longer, so that a late copy is recognised. A push with a known `apns-id` but other content
 /// is not a copy: it gets an identity of its own.
 final class Inbox {
-    /// A message for the app of this number.
-    struct Arrival {
-        let app: Int64
-        let parcel: Parcel
-    }
-
-    /// Called for every message that is stored, within the transaction.
-    var whenStored: ((Arrival) throws(StoreError) -> Void)?
-
-    /// By app: how many messages have been stored since the start, also by transactions that were rolled back, and how
-    /// often the file was opened again since the first of them.
-    private var storedCounts: [Int64: Int] = [:]
-    /// What the last call of ``store(_:)`` has stored.
-    private var storing: [Stored] = []
+    /// What was stored of late, so that it need not be read.
+    private var latest = LatestMessages()
 
     private let database: Database
     private let deadLetters: DeadLetters
+    private let presentation: PresentationQueue
     private let see: Statement
     private let recall: Statement
     private let note: Statement
@@ -45,9 +34,13 @@ final class Inbox {
         CREATE INDEX inbox_collapse ON inbox(app, kind, collapse) WHERE collapse IS NOT NULL;
         """
 
-    init(_ database: Database, deadLetters: DeadLetters) throws(StoreError) {
+    /// - Parameter presentation: gets the messages that are stored, to show those that are alerts.
+    init(
+        _ database: Database, deadLetters: DeadLetters, presentation: PresentationQueue
+    ) throws(StoreError) {
         self.database = database
         self.deadLetters = deadLetters
+        self.presentation = presentation
         see = try database.prepare(
             """
             INSERT INTO seen(app, identity, content, push) VALUES (?, ?, ?, ?)
@@ -85,15 +78,11 @@ final class Inbox {
     /// Stores arrivals, removes handled rows and counts failures in one transaction: either all of it is committed, or
     /// nothing has changed. A row that does not exist is not an error.
     ///
-    /// - Parameters:
-    ///   - within: is given the outcome before it is committed, and may add to the transaction.
-    ///   - stored: is given the messages that were stored, once they are durable. Their rows may be gone again if the
-    ///     outcome says that messages were replaced or dropped.
+    /// - Parameter within: is given the outcome before it is committed, and may add to the transaction.
     func commit(
         _ arrivals: [Arrival], handled: [Int64], failures: [Failure] = [],
         mostAttempts: Int = Limits.deliveryAttempts.usual, now: Moment,
-        within: (Outcome) throws(StoreError) -> Void = { (_) throws(StoreError) in },
-        stored: ([Stored]) -> Void = { _ in }
+        within: (Outcome) throws(StoreError) -> Void = { (_) throws(StoreError) in }
     ) throws(StoreError) -> Outcome {
         var outcome = Outcome()
         try database.transaction { () throws(StoreError) in
@@ -101,7 +90,7 @@ final class Inbox {
                 remove.bind(row)
                 try remove.run()
             }
-            outcome = try store(arrivals)
+            outcome = try store(arrivals, at: now)
             for var failure in failures {
                 let count = try deadLetters.fail(
                     failure.row, reason: failure.reason, mostAttempts: mostAttempts, now: now)
@@ -114,24 +103,33 @@ final class Inbox {
             }
             try within(outcome)
         }
-        stored(storing)
-        storing = []
         return outcome
     }
 
     /// Stores arrivals, within a transaction of the caller.
-    func store(_ arrivals: [Arrival]) throws(StoreError) -> Outcome {
-        storing.removeAll(keepingCapacity: true)
+    func store(_ arrivals: [Arrival], at now: Moment) throws(StoreError) -> Outcome {
         var outcome = Outcome()
         for arrival in arrivals {
-            try store(arrival, &outcome)
+            try store(arrival, at: now, &outcome)
         }
         for app in Set(arrivals.map(\.app)) {
             let count = try bound(app)
             if count > 0 { outcome.dropped[app] = count }
         }
+        // Which rows of a full inbox were dropped is not known: those of its app are read.
+        let (replaced, dropped) = (Set(outcome.replaced.map(\.row)), outcome.dropped)
+        latest.forget { replaced.contains($0.row) || dropped[$0.app] != nil }
         return outcome
     }
+
+    /// A transaction has been committed or rolled back.
+    func transactionEnded(_ isCommitted: Bool) { latest.transactionEnded(isCommitted) }
+
+    /// Returns what was stored and committed since the last call and is still there, so that it need not be read.
+    func takeStored() -> [Stored] { latest.take() }
+
+    /// The messages of an app were removed.
+    func messagesWereRemoved(of app: Int64) { latest.forget { $0.app == app } }
 
     /// Visits the messages that wait for an app after a row, in order, until `body` returns false.
     func forEachPending(
@@ -153,11 +151,11 @@ final class Inbox {
     }
 
     /// The file was opened again. What a transaction has stored that seemed to fail may be there now.
-    func fileWasOpened() { storedCounts = storedCounts.mapValues { $0 + 1 } }
+    func fileWasOpened() { latest.fileWasOpened() }
 
     /// A number that grows with every message that is stored for an app, and when the file is opened again: while it
     /// has not changed, there is nothing new to read.
-    func storedCount(of app: Int64) -> Int { storedCounts[app] ?? 0 }
+    func storedCount(of app: Int64) -> Int { latest.counts[app] ?? 0 }
 
     /// How many messages wait for an app.
     func count(of app: Int64) throws(StoreError) -> Int {
@@ -178,10 +176,12 @@ final class Inbox {
     }
 
     /// Stores an arrival that is new.
-    private func store(_ arrival: Arrival, _ outcome: inout Outcome) throws(StoreError) {
+    private func store(
+        _ arrival: Arrival, at now: Moment, _ outcome: inout Outcome
+    ) throws(StoreError) {
         guard case .remote(let deliver) = arrival.parcel else {
             let row = try see(arrival.parcel.identity, of: arrival.app, content: nil, push: 0)
-            return try store(arrival, in: row, &outcome)
+            return try store(arrival, in: row, at: now, &outcome)
         }
         if let channel = deliver.channel {
             note.bind(SubscribedBroadcast(deliver).bytes)
@@ -191,7 +191,7 @@ final class Inbox {
         }
         let content = deliver.content
         if let row = try see(deliver.identity, of: arrival.app, content: content, push: deliver.push) {
-            return try store(arrival, in: row, &outcome)
+            return try store(arrival, in: row, at: now, &outcome)
         }
         var known = try recalled(deliver.identity, of: arrival.app)
         if known.content != content.bytes {
@@ -200,7 +200,8 @@ final class Inbox {
             let other = deliver.renamed(by: content)
             let row = try see(other.identity, of: arrival.app, content: content, push: deliver.push)
             if let row {
-                return try store(Arrival(app: arrival.app, parcel: .remote(other)), in: row, &outcome)
+                let renamed = Arrival(app: arrival.app, parcel: .remote(other))
+                return try store(renamed, in: row, at: now, &outcome)
             }
             known = try recalled(other.identity, of: arrival.app)
         }
@@ -244,7 +245,9 @@ final class Inbox {
         return known
     }
 
-    private func store(_ arrival: Arrival, in row: Int64?, _ outcome: inout Outcome) throws(StoreError) {
+    private func store(
+        _ arrival: Arrival, in row: Int64?, at now: Moment, _ outcome: inout Outcome
+    ) throws(StoreError) {
         guard let row else {
             outcome.repeated += 1
             return
@@ -260,9 +263,8 @@ final class Inbox {
         append.bind(arrival.parcel.kind)
         append.bind(arrival.parcel.collapse)
         try append.run()
-        storedCounts[arrival.app, default: 0] += 1
-        storing.append(Stored(row: row, app: arrival.app, parcel: arrival.parcel))
-        try whenStored?(arrival)
+        latest.add(Stored(row: row, app: arrival.app, parcel: arrival.parcel))
+        try presentation.store(arrival, at: now)
     }
 
     /// Removes what an arrival replaces: waiting messages and dead letters. A message that is under way to the app is

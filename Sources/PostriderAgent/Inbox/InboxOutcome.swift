@@ -1,5 +1,11 @@
 // The result of committing a turn's changes to the inbox, for the log and the relay's reports.
 extension Inbox {
+    /// A message for the app of this number.
+    struct Arrival {
+        let app: Int64
+        let parcel: Parcel
+    }
+
     /// A row that an app could not handle.
     struct Failure: Equatable {
         let row: Int64

@@ -1,78 +1,89 @@
 import PostriderClients
 import PostriderCourier
-import PostriderCrypto
 import PostriderNotifications
 import PostriderStorage
 import PostriderTransport
 
 /// The agent's link to its relay: it enrols the device if necessary, and then keeps the connection for as long as the
-/// agent runs.
+/// agent runs. What it brings is taken at the end of each turn.
 final class RelayLink: OutboundLink {
-    private let configuration: AgentConfiguration
-    private let relay: Server
+    /// What holds the link back.
+    private struct Holds: OptionSet {
+        let rawValue: UInt8
+        /// The disk refuses what arrives: the link begins anew after a pause.
+        static let storage = Holds(rawValue: 1)
+        /// The device sleeps.
+        static let sleep = Holds(rawValue: 2)
+        /// The agent ends.
+        static let end = Holds(rawValue: 4)
+        /// The identity is given up, so that the device enrols again before it connects.
+        static let identity = Holds(rawValue: 8)
+    }
+
+    /// The last link.
+    private struct Session {
+        /// The number of the link on which deliveries arrived last.
+        var number: LinkNumber?
+        /// Whether the relay has welcomed the device and the link has not ended since.
+        var isUp = false
+        /// Whether the relay has welcomed the device on it.
+        var wasWelcomed = false
+    }
+
+    private let maker: DeviceClientMaker
     private let state: AgentState
-    private let router: AppRouter
+    private let enrolment: DeviceEnrolment
+    private let trouble: StateTrouble
     private let log: Log
     private unowned let loop: EventLoop
-    private let entropy = Entropy()
-    private let failed: (AgentFailure) -> Void
 
     private var client: DeviceClient?
-    /// The number of the link on which deliveries arrived last.
-    private var number: LinkNumber?
-    private var isPausing = false
-    private(set) var isStopping = false
-    /// Whether the relay has welcomed the device and the link has not ended since.
-    private(set) var isUp = false
-    /// Whether the device sleeps: nothing connects.
-    private var isAsleep = false
-    private var isEnrolling = false
-    /// Whether the identity is given up, so that the device enrols again before it connects.
-    private var needsEnrolment = false
+    private var holds: Holds = []
+    private var session = Session()
     private var policy: IdentityPolicy
-    /// Whether the relay has welcomed the device on the last link.
-    private var wasWelcomed = false
-    /// Identifies this process to the relay.
-    private lazy var processInstance = max(1, entropy.next())
-    /// The new identity, while the disk refuses to store it: the relay knows it already.
-    private var unkept: EnrollResponse?
+    private var pauses: LinkPauses
     private var reception = Reception.usual
-    /// Whether the link has given up for good, which has been reported.
-    private(set) var hasFailed = false
-    private var backoff = Backoff()
-    /// The pauses after failures that last longer than a minute: the relay refuses the identity or the enrolment key.
-    private var slowBackoff = Backoff(
-        baseMilliseconds: Limits.refusedPauseMilliseconds.least,
-        capMilliseconds: Limits.refusedPauseMilliseconds.most, stableMilliseconds: .max)
     private lazy var retry = loop.makeTimer { [unowned self] in start() }
-
-    /// The pause of the link while the disk refuses what arrives over it.
-    private static let pauseMilliseconds = 5_000
+    private var events: ArraySlice<LinkEvent> = []
+    /// Why the link has given up for good, which has been logged; nil if it has not.
+    private(set) var failure: AgentFailure?
 
     init(
-        _ configuration: AgentConfiguration, to relay: Server, state: AgentState, router: AppRouter,
-        on loop: EventLoop, log: Log, failed: @escaping (AgentFailure) -> Void
+        _ configuration: AgentConfiguration, to relay: Server, state: AgentState, trouble: StateTrouble,
+        on loop: EventLoop, log: Log
     ) {
-        self.configuration = configuration
+        maker = DeviceClientMaker(configuration, to: relay, on: loop)
+        enrolment = DeviceEnrolment(
+            configuration, at: relay, state: state, trouble: trouble, on: loop, log: log)
         policy = IdentityPolicy(configuration)
-        self.relay = relay
+        pauses = LinkPauses(maker.entropy)
         self.state = state
-        self.router = router
+        self.trouble = trouble
         self.loop = loop
         self.log = log
-        self.failed = failed
     }
+
+    /// Whether the relay has welcomed the device and the link has not ended since.
+    var isUp: Bool { session.isUp }
+
+    /// Whether the agent ends.
+    var isStopping: Bool { holds.contains(.end) }
+
+    private var relay: Server { maker.relay }
+
+    /// Removes and returns the first of the events that are to be processed; nil if there is none.
+    func nextEvent() -> LinkEvent? { events.popFirst() }
 
     /// Connects, after it has enrolled a device without an identity.
     func start() {
-        guard !isStopping, !isAsleep else { return }
-        isPausing = false
-        if needsEnrolment {
+        guard holds.isDisjoint(with: [.end, .sleep]) else { return }
+        holds.remove(.storage)
+        if holds.contains(.identity) {
             client = nil
-            return unkept.map { keep($0) } ?? enrol()
+            return enrol()
         }
         if let client { return client.start() }
-        if let unkept { return keep(unkept) }
+        if enrolment.unstored != nil { return enrol() }
         do throws(StoreError) {
             if let device = try state.device() { connect(as: device) } else { enrol() }
         } catch {
@@ -82,39 +93,14 @@ final class RelayLink: OutboundLink {
 
     /// Says goodbye; calls `whenStopped` when the link has ended.
     func stop(_ whenStopped: @escaping () -> Void) {
-        isStopping = true
+        holds.insert(.end)
         retry.disarm()
         willDisconnect("the agent ends")
         if let client { client.stop(whenStopped) } else { whenStopped() }
     }
 
-    /// Says goodbye, because a device that sleeps can receive nothing.
-    func sleep() {
-        guard !isStopping, !isAsleep else { return }
-        isAsleep = true
-        retry.disarm()
-        willDisconnect("the device sleeps")
-        client?.stop(for: .asleep)
-    }
-
-    /// Connects at once, because the device is awake.
-    func wake() {
-        guard !isStopping, isAsleep else { return }
-        isAsleep = false
-        backoff = Backoff()
-        if let client { client.stop { [unowned self] in start() } } else if !isEnrolling { start() }
-    }
-
     private func connect(as device: EnrollResponse) {
-        var configuration = DeviceClient.Configuration(
-            relay: relay, identity: device.deviceIdentity, secret: device.deviceSecret,
-            agent: self.configuration.version)
-        configuration.keepaliveSeconds = self.configuration.keepaliveSeconds
-        configuration.processInstance = processInstance
-        configuration.returnsWhenReplaced = true
-        let client = DeviceClient(
-            configuration, topics: state.apps.wanted, on: loop, random: { [entropy] in entropy.next() },
-            delegate: self)
+        let client = maker.makeClient(as: device, topics: state.apps.wanted, delegate: self)
         for topic in state.apps.unwanted { client.send(.unregister(topic: topic)) }
         client.send(.reception(reception))
         self.client = client
@@ -123,32 +109,22 @@ final class RelayLink: OutboundLink {
 
     private func fail(_ failure: AgentFailure) {
         log.error("\(failure)")
-        hasFailed = true
-        failed(failure)
+        self.failure = self.failure ?? failure
     }
 
     // MARK: Enrolment
 
     private func enrol() {
-        guard let key = configuration.enrolmentKey else {
-            fail(.notEnrolled(configuration))
-            return
-        }
-        isEnrolling = true
-        DeviceClient.enrol(
-            at: relay, key: key, name: configuration.name, tags: configuration.tags, on: loop
-        ) { [weak self] result in
-            self?.enrolled(result)
-        }
+        if let device = enrolment.unstored { return store(device) }
+        if !enrolment.begin({ [weak self] in self?.enrolled($0) }) { fail(.notEnrolled(maker.configuration)) }
     }
 
     private func enrolled(_ result: Result<EnrollResponse, EnrolmentError>) {
-        isEnrolling = false
         guard !isStopping else { return }
         do throws(EnrolmentError) {
-            keep(try result.get())
+            store(try result.get())
         } catch {
-            let delay = error.isVerdict ? slowDelay() : nextDelay()
+            let delay = error.isVerdict ? pauses.nextAfterRefusal() : pauses.next()
             let line = "not enrolled at \(relay.place): \(error)"
             if error.isVerdict {
                 log.error(
@@ -163,28 +139,12 @@ final class RelayLink: OutboundLink {
         }
     }
 
-    private func nextDelay() -> Int {
-        backoff.delayMilliseconds(afterLinkUp: 0, retryAfterMilliseconds: 0, random: entropy.next())
-    }
-
-    private func slowDelay() -> Int {
-        slowBackoff.delayMilliseconds(afterLinkUp: 0, retryAfterMilliseconds: 0, random: entropy.next())
-    }
-
-    private func keep(_ device: EnrollResponse) {
-        do throws(StoreError) {
-            try state.setDevice(device)
-            unkept = nil
-            needsEnrolment = false
-            log.notice(
-                "enrolled as device \(device.deviceIdentity)",
-                fields: .init(device: "\(device.deviceIdentity)"))
-            if !isAsleep { connect(as: device) }
-        } catch {
-            router.trouble.note(error)
-            unkept = device
-            retry.arm(afterMilliseconds: Self.pauseMilliseconds)
+    private func store(_ device: EnrollResponse) {
+        guard enrolment.store(device) else {
+            return retry.arm(afterMilliseconds: LinkPauses.storageMilliseconds)
         }
+        holds.remove(.identity)
+        if !holds.contains(.sleep) { connect(as: device) }
     }
 
     // MARK: OutboundLink
@@ -193,7 +153,7 @@ final class RelayLink: OutboundLink {
     func send(_ message: DeviceMessage) -> Bool {
         switch message {
         case .acknowledge(let deliveries):
-            guard let number, let client else { return false }
+            guard let number = session.number, let client else { return false }
             client.acknowledge(deliveries, over: number)
             return true
         case .reception(let reception): self.reception = reception
@@ -205,17 +165,32 @@ final class RelayLink: OutboundLink {
     func confirm() -> Bool { client?.confirm() ?? false }
 
     func startAnew() {
-        guard !isPausing, !isStopping else { return }
-        isPausing = true
-        client?.stop { [unowned self] in retry.arm(afterMilliseconds: Self.pauseMilliseconds) }
+        guard holds.isDisjoint(with: [.storage, .end]) else { return }
+        holds.insert(.storage)
+        client?.stop { [unowned self] in retry.arm(afterMilliseconds: LinkPauses.storageMilliseconds) }
+    }
+
+    func sleep() {
+        guard holds.isDisjoint(with: [.sleep, .end]) else { return }
+        holds.insert(.sleep)
+        retry.disarm()
+        willDisconnect("the device sleeps")
+        client?.stop(for: .asleep)
+    }
+
+    func wake() {
+        guard !isStopping, holds.contains(.sleep) else { return }
+        holds.remove(.sleep)
+        pauses.awake()
+        if let client { client.stop { [unowned self] in start() } } else if !enrolment.isUnderWay { start() }
     }
 }
 
 extension RelayLink: DeviceClientDelegate {
     func linkWillConnect() {
         log.debug("connecting to \(relay.place)")
-        wasWelcomed = false
-        tell(.willConnect)
+        session.wasWelcomed = false
+        change(.willConnect)
     }
 
     func linkDidConnect(_ welcome: Welcome) {
@@ -223,76 +198,73 @@ extension RelayLink: DeviceClientDelegate {
         // While the disk refuses what arrives, there is a new link every few seconds, so the line is only for
         // debugging.
         log.write(
-            router.trouble.isPresent ? .debug : .notice, line,
-            fields: .init(connection: "\(relay.destination)"))
-        isUp = true
-        wasWelcomed = true
-        slowBackoff.reset()
-        tell(.didConnect)
-        router.center.relayShows(Moment(milliseconds: welcome.nowMilliseconds))
-        router.welcomed(welcome.registrations)
-        router.subscribeAnew()
-        router.reporter.linkIsUp()
+            trouble.isPresent ? .debug : .notice, line, fields: .init(connection: "\(relay.destination)"))
+        session.isUp = true
+        session.wasWelcomed = true
+        pauses.welcomed()
+        change(.didConnect)
+        events.append(.connected(welcome))
     }
 
     func linkWillDisconnect(_ end: LinkEnd) { willDisconnect("\(end)") }
 
     /// Called once for a link that was up.
     private func willDisconnect(_ reason: String) {
-        guard isUp else { return }
-        isUp = false
-        tell(.willDisconnect, reason)
+        guard session.isUp else { return }
+        session.isUp = false
+        change(.willDisconnect, reason)
     }
 
-    private func tell(_ phase: LinkChange.Phase, _ reason: String = "", next: Moment? = nil) {
-        router.system.tell(
-            .link(
+    private func change(_ phase: LinkChange.Phase, _ reason: String = "", next: Moment? = nil) {
+        events.append(
+            .changed(
                 LinkChange(
                     phase: phase, relay: "\(relay.destination)", reason: reason, nextAttemptAt: next)))
     }
 
     func linkDidDisconnect(_ end: LinkEnd, nextAttemptMilliseconds: Int?) {
         willDisconnect("\(end)")
-        let pause = isPausing ? Self.pauseMilliseconds : nil
-        tell(
+        let pause = holds.contains(.storage) ? LinkPauses.storageMilliseconds : nil
+        change(
             .didDisconnect, "\(end)",
             next: (nextAttemptMilliseconds ?? pause).map {
                 Moment(milliseconds: loop.wallMilliseconds + Int64($0))
             })
-        router.linkEnded()
+        events.append(.ended)
         if let nextAttemptMilliseconds {
             log.notice(
                 "no link to \(relay.place): \(end); next attempt in \(nextAttemptMilliseconds) ms",
                 fields: .init(connection: "\(relay.destination)", reason: "\(end)"))
         } else if end.isUnknownDevice, !isStopping {
-            needsEnrolment = policy.unknown(end, wasConnected: wasWelcomed, log: log) == .enrolAnew
-            retry.arm(afterMilliseconds: slowDelay())
+            let verdict = policy.unknown(end, wasConnected: session.wasWelcomed, log: log)
+            if verdict == .enrolAnew { holds.insert(.identity) } else { holds.remove(.identity) }
+            retry.arm(afterMilliseconds: pauses.nextAfterRefusal())
         }
         guard end.isReplacement, !isStopping, policy.replaced(end, now: loop.now, log: log) == .enrolAnew
         else { return }
-        needsEnrolment = true
+        holds.insert(.identity)
         client?.stop()
-        retry.arm(afterMilliseconds: slowDelay())
+        retry.arm(afterMilliseconds: pauses.nextAfterRefusal())
     }
 
     func keepaliveChanged(_ change: KeepaliveChange) { log.notice("\(change)") }
 
-    func linkConfirmed() { router.reporter.confirmed() }
+    func linkConfirmed() { events.append(.confirmed) }
 
-    func registered(_ registration: Registered) { router.registered(registration) }
+    func registered(_ registration: Registered) { events.append(.registered(registration)) }
 
-    func unregistered(topic: String) { router.unregistered(topic) }
+    func unregistered(topic: String) { events.append(.unregistered(topic: topic)) }
 
-    func refused(_ refusal: Refused) { router.refused(refusal) }
+    func refused(_ refusal: Refused) { events.append(.refused(refusal)) }
 
     func delivered(_ deliver: Deliver, over link: LinkNumber) {
-        number = link
-        router.delivered(deliver)
+        session.number = link
+        events.append(.delivered(deliver))
     }
 
-    func subscribed(to channel: ChannelIdentity) { router.subscribed(to: channel) }
+    func subscribed(to channel: ChannelIdentity) { events.append(.subscribed(channel)) }
 
-    func unsubscribed(_ end: Unsubscribed) { router.unsubscribed(end) }
+    func unsubscribed(_ end: Unsubscribed) { events.append(.unsubscribed(end)) }
 
-    func broadcast(_ deliver: Deliver) { router.broadcast(deliver) }
+    func broadcast(_ deliver: Deliver) { events.append(.broadcast(deliver)) }
 }

@@ -14,11 +14,10 @@ import PostriderTransport
 ///                                             ├─ send ──▶ PING ──▶ confirmed: the register's rows may be removed
 ///     note(step)─▶ steps ─────────────────────┘
 final class Reporter {
-    /// The link. The owner of both sets it.
-    weak var link: (any OutboundLink)?
     /// Whether the owner of the device allows reports.
     var isOn = true
 
+    private let link: any OutboundLink
     private let register: ReportRegister
     private let scheduler: any Scheduler
     private let trouble: StateTrouble
@@ -40,7 +39,11 @@ final class Reporter {
         isRemovalDue = last.confirmed > last.removed
     }
 
-    init(_ register: ReportRegister, scheduler: any Scheduler, trouble: StateTrouble) {
+    init(
+        over link: any OutboundLink, _ register: ReportRegister, scheduler: any Scheduler,
+        trouble: StateTrouble
+    ) {
+        self.link = link
         self.register = register
         self.scheduler = scheduler
         self.trouble = trouble
@@ -124,7 +127,7 @@ final class Reporter {
         timer.disarm()
         steps.send(over: link, at: scheduler.now)
         do throws(StoreError) { try sendEnds() } catch { trouble.note(error) }
-        guard confirming == nil, steps.areDoubtful || last.sent > last.confirmed, link?.confirm() == true
+        guard confirming == nil, steps.areDoubtful || last.sent > last.confirmed, link.confirm()
         else { return }
         steps.confirm()
         confirming = last.sent
@@ -140,7 +143,7 @@ final class Reporter {
         hasMore = entries.count == Limits.reportsUnconfirmed
         while !entries.isEmpty {
             let some = entries.prefix(Limits.reportEvents)
-            guard link?.send(.report(Report(some.map(\.event)))) == true, let end = some.last else { return }
+            guard link.send(.report(Report(some.map(\.event)))), let end = some.last else { return }
             entries.removeFirst(some.count)
             last.sent = end.row
         }
@@ -204,10 +207,10 @@ private struct StepReports {
         confirming = 0
     }
 
-    mutating func send(over link: (any OutboundLink)?, at now: UInt64) {
+    mutating func send(over link: any OutboundLink, at now: UInt64) {
         while !waiting.isEmpty {
             let report = Report(waiting.prefix(Limits.reportEvents).map(\.event))
-            guard link?.send(.report(report)) == true else { return }
+            guard link.send(.report(report)) else { return }
             let count = report.events.count
             sent += waiting.prefix(count).map { Told(event: $0.event, sentAt: now, repeats: $0.repeats) }
             waiting.removeFirst(count)

@@ -12,27 +12,20 @@ import PostriderTransport
 /// transaction, so that a kill at any step neither loses nor doubles it.
 final class LocalNotifications {
     let state: AgentState
-    unowned let router: AppRouter
+    let authorizations: Authorizations
+    let streams: AttachedStreams
+    private let trouble: StateTrouble
     private let scheduler: any Scheduler
-    let log: Log
-    /// The alarm clock that calls ``alarmRang()``.
-    weak var alarm: (any AlarmClock)?
+    private let log: Log
     /// For how many milliseconds after its moment a notification is still delivered.
-    var latenessMilliseconds = LocalNotifications.usualLatenessMilliseconds
-    /// The answer to apps that ask for authorization; `notDetermined` if the owner is asked.
-    var answerToAll = AuthorizationStatus.notDetermined
+    private let latenessMilliseconds: Int64
     /// The time zone of the device.
-    var zone: () -> ZoneRules = { ZoneDirectory().current }
-
-    /// The name of the zone.
-    var zoneName: String { zone().identifier }
-
-    /// Calls that wait for the owner's decision, by topic.
-    var waiting: [String: [(call: UInt64, stream: AppStream)]] = [:]
+    let zone: () -> ZoneRules
+    /// The moment of the next notification, if the alarm has not been set to it yet.
+    private var alarm: AlarmSetting?
     /// Armed while the disk refuses a commit.
     private lazy var retry = scheduler.makeTimer { [unowned self] in settle() }
-    /// Reads the device's clocks; nil if nobody can tell what happened to them while no agent ran.
-    var readClock: (() -> ClockReading)?
+    private let readClock: () -> ClockReading?
     private var judge: ClockJudge?
     /// By how much the clock was set, if the schedule has not been adjusted yet; nil if it has.
     private var shift: Int64? = 0
@@ -41,9 +34,22 @@ final class LocalNotifications {
     static let usualLatenessMilliseconds: Int64 = 86_400_000
     private static let retryMilliseconds = 1000
 
-    init(_ state: AgentState, router: AppRouter, scheduler: any Scheduler, log: Log) {
+    /// - Parameters:
+    ///   - readClock: reads the device's clocks; nil if nobody can tell what happened to them while no agent ran.
+    ///   - latenessMilliseconds: for how long after its moment a notification is still delivered.
+    ///   - zone: the time zone of the device.
+    init(
+        _ state: AgentState, authorizations: Authorizations, streams: AttachedStreams, trouble: StateTrouble,
+        readClock: @escaping () -> ClockReading?, latenessMilliseconds: Int64,
+        zone: @escaping () -> ZoneRules, scheduler: any Scheduler, log: Log
+    ) {
         self.state = state
-        self.router = router
+        self.authorizations = authorizations
+        self.streams = streams
+        self.trouble = trouble
+        self.readClock = readClock
+        self.latenessMilliseconds = latenessMilliseconds
+        self.zone = zone
         self.scheduler = scheduler
         self.log = log
     }
@@ -60,7 +66,7 @@ final class LocalNotifications {
 
     /// Finds out by how much the clock was set while no agent ran.
     private func judgeClock() throws(StoreError) {
-        guard let reading = readClock?() else { return }
+        guard let reading = readClock() else { return }
         let (judge, step) = ClockJudge.start(after: try state.clock.record(), reading: reading)
         self.judge = judge
         shift = (shift ?? 0) + step
@@ -69,7 +75,7 @@ final class LocalNotifications {
 
     /// The relay has welcomed the device, and told what its clock shows.
     func relayShows(_ moment: Moment) {
-        guard let reading = readClock?(), moment.milliseconds > 0 else { return }
+        guard let reading = readClock(), moment.milliseconds > 0 else { return }
         let ahead = moment.milliseconds - now.milliseconds
         guard let step = judge?.relayIsAhead(byMilliseconds: ahead, reading: reading) else { return }
         // Most welcomes confirm what is stored already. They cost no write, which a full disk might refuse.
@@ -92,7 +98,7 @@ final class LocalNotifications {
     /// The clock was set by this much, or the device has slept, or its time zone may have changed.
     func clockChanged(byMilliseconds shift: Int64) {
         self.shift = (self.shift ?? 0) + shift
-        if let reading = readClock?() { judge?.clockChanged(byMilliseconds: shift, reading: reading) }
+        if let reading = readClock() { judge?.clockChanged(byMilliseconds: shift, reading: reading) }
         settle()
     }
 
@@ -135,17 +141,23 @@ final class LocalNotifications {
                     let zone = zone()
                     for entry in entries { topics.formUnion(try settle(entry, now, zone)) }
                 }
-                for topic in topics { router.markDue(topic) }
+                for topic in topics { streams.markDue(topic) }
             }
             try setAlarm()
         } catch {
-            router.trouble.note(error)
+            trouble.note(error)
             retry.arm(afterMilliseconds: Self.retryMilliseconds)
         }
     }
 
-    /// Sets the alarm for the next moment.
-    func setAlarm() throws(StoreError) { alarm?.set(try state.schedule.firstMoment()) }
+    /// Has the alarm set for the next moment.
+    func setAlarm() throws(StoreError) { alarm = AlarmSetting(moment: try state.schedule.firstMoment()) }
+
+    /// What the alarm is to be set to; nil if it stays as it is. ``alarmRang()`` is called when it goes off.
+    func takeAlarm() -> AlarmSetting? {
+        defer { alarm = nil }
+        return alarm
+    }
 
     /// The topic for which there is a parcel now, if there is one.
     private func settle(_ entry: NotificationSchedule.Entry, _ now: Moment, _ zone: ZoneRules)
@@ -176,42 +188,10 @@ final class LocalNotifications {
         }
         let fired = Fired(
             delivery: 0, identity: .drawn(), topic: record.topic.text, notice: notice, firedAt: now)
-        _ = try state.inbox.store([Inbox.Arrival(app: record.number, parcel: .fired(fired))])
+        _ = try state.inbox.store([Inbox.Arrival(app: record.number, parcel: .fired(fired))], at: now)
     }
 
-    // MARK: The owner of the device
-
-    /// The owner of the device decides whether an app may alert. A decision about an app that has never attached is
-    /// kept for it. Returns false if there is no room for that.
-    ///
-    /// - Parameter granted: which of the options that the app asks for the owner grants; nil for all.
-    func decide(
-        _ status: AuthorizationStatus, about topic: String, granting granted: NotificationOptions? = nil
-    ) throws(StoreError) -> Bool {
-        guard let record = state.apps[topic] else {
-            return try decideInAdvance(status, about: topic, granting: granted)
-        }
-        var center = state.centers[record.number] ?? CenterRecord()
-        // Permission to notify quietly is no answer to an app that asked for alerts: the question stays.
-        let isAnswer = status != .provisional
-        defer { if isAnswer { router.presenter?.consent.withdraw(topic) } }
-        guard center.status != status || center.granted != granted?.rawValue else { return true }
-        center.status = status
-        center.granted = granted?.rawValue
-        let losesBadge = center.badge > 0 && !center.options.contains(.badge)
-        if losesBadge { center.badge = 0 }
-        try state.centers.put(center, of: record.number)
-        if isAnswer { try state.consents.put(ConsentRegister.Record(), of: topic) }
-        if losesBadge { router.presenter?.showBadge(of: topic) }
-        router.isReceptionStale = true
-        router.tell(topic, .authorization(Authorization(topic: topic, status: status)))
-        if !center.options.contains(.alert) { router.presenter?.revoke(nil, of: topic) }
-        guard status != .notDetermined, isAnswer else { return true }
-        for (call, stream) in waiting.removeValue(forKey: topic) ?? [] {
-            stream.tell(.answer(CenterAnswer(call: call, content: .authorization(status))))
-        }
-        return true
-    }
+    // MARK: Responses
 
     /// The user has responded to a notification that was shown. The response is in the inbox when this returns.
     func respond(
@@ -229,16 +209,16 @@ final class LocalNotifications {
                 let identifiers = CenterOrder.Identifiers.some([notice.request.identifier])
                 try state.schedule.remove(identifiers, of: record.number, .delivered)
             }
-            _ = try state.inbox.store([arrival])
+            _ = try state.inbox.store([arrival], at: now)
         }
-        router.markDue(topic)
+        streams.markDue(topic)
     }
 }
 
-/// Goes off when the next notification is due.
-protocol AlarmClock: AnyObject {
-    /// Sets the alarm to this moment, in place of an earlier one; nil for none.
-    func set(_ moment: Moment?)
+/// What the alarm clock of an agent is set to.
+struct AlarmSetting: Equatable {
+    /// When it goes off; nil for never.
+    let moment: Moment?
 }
 
 extension NotificationIdentity {

@@ -6,7 +6,7 @@ import PostriderStorage
 /// Asks the user of the desktop whether an app may notify, with a notification that has the buttons Allow and Deny.
 /// Users are asked only about apps of their own.
 ///
-///     LocalNotifications ─ask─▶ due ─▶ sent ─▶ shown ─chosen─▶ LocalNotifications.decide
+///     Authorizations ─ask─▶ due ─▶ sent ─▶ shown ─chosen─▶ Authorizations.decide
 ///                                               └─closed─▶ asked at the next request
 final class ConsentRequests {
     private enum State: Equatable {
@@ -16,7 +16,8 @@ final class ConsentRequests {
     }
 
     private let consents: ConsentRegister
-    private unowned let center: LocalNotifications
+    private let authorizations: Authorizations
+    private let trouble: StateTrouble
     private weak var screen: (any PromptScreen)?
     private let log: Log
     /// The unanswered questions, by topic.
@@ -31,12 +32,13 @@ final class ConsentRequests {
     ///   - screen: where users are asked; nil if there is none.
     ///   - name: the name of an app on a screen.
     init(
-        _ consents: ConsentRegister, center: LocalNotifications, screen: (any PromptScreen)?, log: Log,
-        name: @escaping (_ topic: String) -> String
+        _ consents: ConsentRegister, authorizations: Authorizations, screen: (any PromptScreen)?,
+        trouble: StateTrouble, log: Log, name: @escaping (_ topic: String) -> String
     ) {
         self.name = name
         self.consents = consents
-        self.center = center
+        self.authorizations = authorizations
+        self.trouble = trouble
         self.screen = screen
         self.log = log
         // Questions of an earlier agent can still be answered.
@@ -57,7 +59,7 @@ final class ConsentRequests {
                 "\(topic): its user has closed the question \(Limits.promptsPerTopic) times and is not asked "
                     + "again; see 'postrider agent allow'", kind: "not asked: \(topic)",
                 fields: .init(topic: topic))
-            return center.unanswered(topic)
+            return authorizations.unanswered(topic)
         }
         // If there is no screen yet, its user is checked when it appears.
         if let other = screen.user, other != user { return }
@@ -100,7 +102,7 @@ final class ConsentRequests {
 
     private func show(_ topic: String) {
         guard let screen, let server, questions[topic] == .due else { return }
-        guard let user = screen.user, user == center.owner(of: topic) else {
+        guard let user = screen.user, user == authorizations.owner(of: topic) else {
             log.notice(
                 "the desktop's user is not asked about \(topic), which is the app of another user",
                 fields: .init(topic: topic))
@@ -124,7 +126,7 @@ final class ConsentRequests {
             // The server has not shown the question: the app is told that nobody has decided, and may ask again.
             guard questions[topic] == .sent else { return }
             questions[topic] = nil
-            center.unanswered(topic)
+            authorizations.unanswered(topic)
             return
         }
         // The question was answered elsewhere meanwhile.
@@ -154,18 +156,18 @@ final class ConsentRequests {
                 "the user has \(isAllowed ? "allowed" : "denied") \(topic) to notify",
                 fields: .init(topic: topic))
             // This withdraws the question too.
-            _ = try center.decide(isAllowed ? .authorized : .denied, about: topic)
+            _ = try authorizations.decide(isAllowed ? .authorized : .denied, about: topic)
         } catch {
-            center.router.trouble.note(error)
+            trouble.note(error)
             withdraw(topic)
-            center.unanswered(topic)
+            authorizations.unanswered(topic)
         }
     }
 
     private func closed(_ topic: String) {
         questions[topic] = nil
         forgetPlace(of: topic)
-        center.unanswered(topic)
+        authorizations.unanswered(topic)
     }
 
     private func forgetPlace(of topic: String) {
@@ -178,7 +180,7 @@ final class ConsentRequests {
     /// If the record cannot be stored, the next agent asks once more than allowed.
     private func keep(_ record: ConsentRegister.Record, of topic: String) {
         do throws(StoreError) { try consents.put(record, of: topic) } catch {
-            center.router.trouble.note(error)
+            trouble.note(error)
         }
     }
 }

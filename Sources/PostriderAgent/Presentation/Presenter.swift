@@ -10,54 +10,47 @@ import PostriderTransport
 ///     app ◀─respond── LocalNotifications ◀───────────┘
 final class Presenter {
     private let state: AgentState
-    private unowned let router: AppRouter
-    private let scheduler: any Scheduler
+    private let declared: DeclaredApps
+    private let authorizations: Authorizations
+    private let streams: AttachedStreams
+    private let outcomes: AlertOutcomes
+    private let trouble: StateTrouble
     private let log: Log
-    private var manifests: [String: AppManifest] = [:]
     private var machine: PresentationState
     private var screen: DesktopScreen?
     /// Asks users whether apps may notify.
-    private(set) lazy var consent = ConsentRequests(
-        state.consents, center: router.center, screen: screen, log: log,
-        name: { [unowned self] topic in
-            manifests[topic]?.name ?? topic
-        })
-    private let intake: AlertIntake
+    private lazy var consent = ConsentRequests(
+        state.consents, authorizations: authorizations, screen: screen, trouble: trouble, log: log,
+        name: { [declared] topic in declared[topic]?.name ?? topic })
     private lazy var questions = PresentationQuestions(scheduler) { [unowned self] in
         handle(.timeIsUp(question: $0))
     }
+    private let scheduler: any Scheduler
     /// Runs the service extensions of apps; nil if none can be started.
     private let extensions: ServiceExtensions?
     /// Events that arrived while another event was being processed.
     private var events: [PresentationState.Event] = []
     private var isBusy = false
-    /// Responses and removals that the disk has refused.
-    private var unstored: [PresentationState.Action] = []
-    private lazy var retry = scheduler.makeTimer { [unowned self] in storeAgain() }
-
-    private static let retryMilliseconds = 1000
 
     /// - Parameters:
     ///   - bus: the connection to a desktop; nil if there will never be one.
     ///   - runner: starts the apps' service extensions; nil if alerts are shown unchanged.
     init(
-        _ state: AgentState, router: AppRouter, manifests: [AppManifest], bus: ReconnectingBus?,
-        runner: (any ProgramRunner)? = nil, scheduler: any Scheduler, log: Log
+        _ state: AgentState, declared: DeclaredApps, authorizations: Authorizations,
+        streams: AttachedStreams, outcomes: AlertOutcomes, trouble: StateTrouble, bus: ReconnectingBus?,
+        runner: (any ProgramRunner)?, scheduler: any Scheduler, log: Log
     ) {
         extensions = runner.map { ServiceExtensions($0, scheduler: scheduler, log: log) }
         self.state = state
-        intake = AlertIntake(state, scheduler: scheduler)
-        self.router = router
+        self.declared = declared
+        self.authorizations = authorizations
+        self.streams = streams
+        self.outcomes = outcomes
+        self.trouble = trouble
         self.scheduler = scheduler
         self.log = log
         machine = PresentationState(isHeadless: bus == nil)
         screen = bus.map { bus in DesktopScreen(on: bus, log: log) { [unowned self] in heard($0) } }
-        declare(manifests)
-    }
-
-    /// Takes new manifests.
-    func declare(_ manifests: [AppManifest]) {
-        self.manifests = Dictionary(manifests.map { ($0.topic, $0) }) { first, _ in first }
     }
 
     /// Continues with the alerts of an earlier agent, and connects to the desktop.
@@ -65,7 +58,7 @@ final class Presenter {
         do throws(StoreError) {
             for record in try state.alerts.records() { restore(record) }
         } catch {
-            router.trouble.note(error)
+            trouble.note(error)
         }
         screen?.start()
     }
@@ -92,15 +85,26 @@ final class Presenter {
 
     // MARK: Alerts of apps
 
-    /// The stored alerts are committed: they may be shown.
+    /// Shows, withdraws and asks what the turn has brought. It is stored already.
     func present() {
-        for alert in intake.take() {
-            // A newer alert with the same key replaces it.
-            extensions?.cancel { $0.key == alert.key }
-            change(alert) { [unowned self] alert in
-                let decider = router.attachments[alert.key.topic]?.streams.last
-                handle(.arrived(alert, appDecides: decider?.decisions.contains(alert.key.topic) ?? false))
+        while let change = state.presentation.next() {
+            switch change {
+            case .arrived(let alert): arrived(alert)
+            case .revoked(let topic, let identifiers): revoke(identifiers, of: topic)
+            case .badge(let topic): showBadge(of: topic)
+            case .asked(let topic, let user): consent.ask(about: topic, of: user)
+            case .answered(let topic): consent.withdraw(topic)
             }
+        }
+    }
+
+    private func arrived(_ alert: Alert) {
+        // A newer alert with the same key replaces it.
+        extensions?.cancel { $0.key == alert.key }
+        outcomes.replaced(by: alert)
+        change(alert) { [unowned self] alert in
+            let decider = streams.newest(of: alert.key.topic)
+            handle(.arrived(alert, appDecides: decider?.decisions.contains(alert.key.topic) ?? false))
         }
     }
 
@@ -108,13 +112,13 @@ final class Presenter {
     /// changed alert is stored before it is shown.
     private func change(_ alert: Alert, _ present: @escaping (Alert) -> Void) {
         guard alert.isMutable, !alert.isChanged, alert.content.isVisible, alert.permitted.contains(.banner),
-            let extensions, let manifest = manifests[alert.key.topic], manifest.serviceExtension != nil
+            let extensions, let manifest = declared[alert.key.topic], manifest.serviceExtension != nil
         else { return present(alert) }
         extensions.change(alert, of: manifest) { [unowned self] changed in
             // A newer alert has replaced it in this turn.
-            guard !intake.holds(alert.key) else { return }
+            guard !state.presentation.holds(alert.key) else { return }
             guard let changed = changed.flatMap({ allowed($0) }) else { return present(alert) }
-            do throws(StoreError) { try intake.keep(changed) } catch { router.trouble.note(error) }
+            do throws(StoreError) { try state.presentation.keep(changed) } catch { trouble.note(error) }
             present(changed)
         }
     }
@@ -129,9 +133,7 @@ final class Presenter {
     }
 
     /// Removes alerts of an app; nil for all of them.
-    func revoke(_ identifiers: [String]?, of topic: String) {
-        // Alerts that arrived in this turn are removed too.
-        present()
+    private func revoke(_ identifiers: [String]?, of topic: String) {
         let cancelled = extensions?.cancel { alert in
             alert.key.topic == topic && identifiers?.contains(alert.key.identifier) ?? true
         }
@@ -198,57 +200,38 @@ final class Presenter {
     }
 
     private func perform(_ action: PresentationState.Action) {
-        do throws(StoreError) {
-            switch action {
-            case .ask(let question, let alert):
-                let stream = router.attachments[alert.key.topic]?.streams.last
-                questions.ask(question, about: alert, on: stream)
-            case .show(let ticket, let alert, let options, let number):
-                show(ticket, alert, options, number)
-            case .close(let number): screen?.close(number)
-            case .note(let alert):
-                let identifier = DesktopNotification.line(alert.key.identifier)
-                log.notice(
-                    "\(alert.key.topic) has an alert for its user: \(identifier)",
-                    kind: "alert: \(alert.key.topic)", fields: .init(topic: alert.key.topic))
-            case .badge(let topic, let count):
-                if let record = state.apps[topic] { _ = try router.center.setBadge(count, of: record) }
-            case .respond(let alert, let action, let text): try respond(alert, action, text)
-            case .keep(let alert, let place):
-                try state.alerts.shown(alert, at: place)
-                if let push = alert.reported, place != nil { router.reporter.note(.shown, of: push) }
-            case .forget(let alert, let isDismissed):
-                try state.alerts.remove(alert)
-                if isDismissed {
-                    try state.schedule.remove(.some([alert.key.identifier]), of: alert.app, .delivered)
-                }
-            }
-        } catch {
-            router.trouble.note(error)
-            switch action {
-            case .respond, .forget:
-                unstored.append(action)
-                retry.arm(afterMilliseconds: Self.retryMilliseconds)
-            default: break
-            }
+        switch action {
+        case .ask(let question, let alert):
+            questions.ask(question, about: alert, on: streams.newest(of: alert.key.topic))
+        case .show(let ticket, let alert, let options, let number):
+            show(ticket, alert, options, number)
+        case .close(let number): screen?.close(number)
+        case .note(let alert):
+            let identifier = DesktopNotification.line(alert.key.identifier)
+            log.notice(
+                "\(alert.key.topic) has an alert for its user: \(identifier)",
+                kind: "alert: \(alert.key.topic)", fields: .init(topic: alert.key.topic))
+        case .badge(let topic, let count): setBadge(count, of: topic)
+        case .respond(let alert, let action, let text):
+            outcomes.store(.response(alert, action: action, text: text))
+        case .keep(let alert, let place): outcomes.store(.shown(alert, at: place))
+        case .forget(let alert, let isDismissed): outcomes.store(.gone(alert, isDismissed: isDismissed))
         }
     }
 
-    /// Tries again to store what the disk has refused, in order.
-    private func storeAgain() {
-        let actions = unstored
-        unstored = []
-        for action in actions {
-            // Another alert may have replaced one that is removed.
-            if case .forget(let alert, _) = action, machine.alert(of: alert.key) != nil { continue }
-            perform(action)
+    private func setBadge(_ count: UInt32, of topic: String) {
+        guard let record = state.apps[topic] else { return }
+        do throws(StoreError) {
+            _ = try authorizations.setBadge(count, of: record)
+        } catch {
+            trouble.note(error)
         }
     }
 
     private func show(_ ticket: UInt64, _ alert: Alert, _ options: PresentationOptions, _ number: UInt32) {
         guard let screen else { return }
         let notification = DesktopNotification(
-            alert, options, category: category(of: alert), manifest: manifests[alert.key.topic],
+            alert, options, category: category(of: alert), manifest: declared[alert.key.topic],
             capabilities: screen.capabilities)
         screen.show(notification, replacing: number) { [weak self] number in
             self?.handle(.sent(ticket: ticket, number: number))
@@ -256,38 +239,13 @@ final class Presenter {
     }
 
     /// Shows the stored badge of an app; 0 if there is none.
-    func showBadge(of topic: String) {
-        guard let file = manifests[topic]?.desktopFile else { return }
+    private func showBadge(of topic: String) {
+        guard let file = declared[topic]?.desktopFile else { return }
         let count = state.apps[topic].flatMap { state.centers[$0.number]?.badge } ?? 0
         screen?.setBadge(count, of: file)
     }
 
-    /// Stores the user's response, so that it becomes the launch reason of the app; an action that brings the app to
-    /// the front then activates it. An app is told of a dismissal only if the alert's category asks for that.
-    private func respond(_ alert: Alert, _ action: String?, _ text: String?) throws(StoreError) {
-        let category = category(of: alert)
-        if action == Responded.dismissAction,
-            (category?.options ?? 0) & LocalCategory.customDismissAction == 0
-        {
-            return
-        }
-        try router.center.respond(
-            to: alert.subject, of: alert.key.topic, action: action ?? Responded.defaultAction, text: text,
-            identifier: alert.key.identifier, at: alert.at)
-        if let push = alert.reported { router.reporter.note(.actedOn, of: push) }
-        let chosen = category?.actions.first { $0.identifier == action }
-        guard
-            action == nil || action == Responded.settingsAction
-                || (chosen?.options ?? 0) & Self.foreground != 0
-        else { return }
-        router.callApp(alert.key.topic)
-        router.lifecycle?.handle(.activate, alert.key.topic)
-    }
-
     private func category(of alert: Alert) -> LocalCategory? {
-        state.centers[alert.app]?.categories.first { $0.identifier == alert.content.category }
+        state.centers[alert.app]?.category(of: alert)
     }
-
-    /// The option of an action that brings its app to the front.
-    private static let foreground: UInt32 = 4
 }

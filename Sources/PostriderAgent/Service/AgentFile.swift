@@ -9,8 +9,9 @@ final class AgentFile: DatabaseFile {
     let schedule: NotificationSchedule
     let channels: ChannelRegister
     let deadLetters: DeadLetters
-    let inbox: Inbox
     let alerts: AlertRegister
+    let presentation: PresentationQueue
+    let inbox: Inbox
     let processes: ProcessRegister
     let consents: ConsentRegister
     let reports: ReportRegister
@@ -23,12 +24,18 @@ final class AgentFile: DatabaseFile {
         schedule = try NotificationSchedule(database)
         channels = try ChannelRegister(database)
         deadLetters = try DeadLetters(database)
-        inbox = try Inbox(database, deadLetters: deadLetters)
         alerts = try AlertRegister(database)
+        presentation = PresentationQueue(database, centers: centers, alerts: alerts, schedule: schedule)
+        inbox = try Inbox(database, deadLetters: deadLetters, presentation: presentation)
         processes = try ProcessRegister(database)
         consents = try ConsentRegister(database)
         reports = try ReportRegister(database)
         clock = try ClockRegister(database)
+        // Both keep the database, and end with it.
+        database.whenTransactionEnds = { [unowned inbox, unowned presentation] isCommitted in
+            inbox.transactionEnded(isCommitted)
+            presentation.transactionEnded(isCommitted)
+        }
     }
 
     func reload() throws(StoreError) {

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import PostriderClients
 import PostriderCrypto
+import PostriderDBus
 import PostriderNotifications
 import PostriderStorage
 import PostriderSystem
@@ -9,37 +10,36 @@ import PostriderTransport
 /// Everything that runs on an agent's loop, assembled; how it starts and how it ends.
 final class AgentLoop {
     private unowned let loop: EventLoop
-    private let state: AgentState
+    private let parts: AgentParts
     private let router: AppRouter
-    private let lifecycle: AppLifecycle
     private let handlers: HandlerPrograms
     private let units: UnitHandlers
-    private let launcher: ProcessLauncher
-    private let control: AgentControlHandler
     private let server: AppServer
     private let link: RelayLink
-    private let alarm: WallAlarm
+    private let alarm: WallTimer
     private let login: SleepMonitor
-    private let supply: PowerSupply
-    private var powerSaving = PowerSaving.whenOnBattery
-    private var isOnBattery = false
-    private let presenter: Presenter
+    private let power: PowerSaver
     private let log: Log
-    private var hasLinkEnded = false
-    private var haveAppsEnded = false
-    private var running: Set<Party> = [.apps, .handlers]
-
-    /// What must have ended before connections of apps are closed.
-    private enum Party { case apps, handlers }
+    private let failed: (AgentFailure) -> Void
+    private var ending = Ending()
     /// While the agent runs: until the time zone is checked next. At the end: until everybody must have stopped.
     private lazy var timer = loop.makeTimer { [unowned self] in timeIsUp() }
+    /// Armed while the state cannot be opened again because the disk refuses it.
+    private lazy var renewal = loop.makeTimer { [unowned self] in renew() }
+
+    /// How far the end of the agent has come.
+    private struct Ending {
+        var isLinkRunning = true
+        var areAppsRunning = true
+        var areHandlersRunning = true
+        /// Whether the connections of apps may be closed.
+        var haveAppsEnded: Bool { !areAppsRunning && !areHandlersRunning }
+    }
 
     /// The directory of the file with the device's time zone (localtime(5)). The file is replaced, not written, so its
     /// directory is watched.
     private static let zoneDirectory = "/etc"
     private static let zoneFile = "localtime"
-    /// Armed while the state cannot be opened again because the disk refuses it.
-    private lazy var renewal = loop.makeTimer { [unowned self] in renew() }
 
     /// Milliseconds between two attempts to open the state again.
     private static let renewalMilliseconds = 1000
@@ -57,64 +57,59 @@ final class AgentLoop {
     ) throws {
         let processes = ProcessTable(on: loop)
         try processes.reapOrphansAsFirstProcess()
-        state = try AgentState(directory: configuration.stateDirectory, log: log)
+        let state = try AgentState(directory: configuration.stateDirectory, log: log)
         guard try configuration.enrolmentKey != nil || state.device() != nil else {
             throw AgentFailure.notEnrolled(configuration)
         }
-        router = AppRouter(state, declarations: configuration.declarations, scheduler: loop, log: log)
-        launcher = ProcessLauncher(
-            processes, socketPath: URL(filePath: configuration.socketPath).path)
         let entropy = Entropy()
-        lifecycle = AppLifecycle(
-            configuration.appManifests, state: state, router: router, launcher: launcher, scheduler: loop,
-            log: log, random: { entropy.next() })
-        units = UnitHandlers(
-            ReconnectingBus(to: configuration.systemBus, on: loop, log: log, random: { entropy.next() }),
-            directory: configuration.handlerDirectory, scheduler: loop, log: log)
-        handlers = HandlerPrograms(
-            configuration.manifests, router: router, programs: ProgramHandlers(processes, launcher),
-            units: units,
-            scheduler: loop, log: log)
-        control = AgentControlHandler(state, router: router, lifecycle: lifecycle, log: log)
-        server = AppServer(
-            router: router, control: control, scheduler: loop, readClock: { EventLoop.monotonicNanoseconds },
-            log: log
-        )
-        link = RelayLink(
-            configuration, to: relay, state: state, router: router, on: loop, log: log, failed: failed)
-        alarm = try WallAlarm(on: loop, for: router)
-        login = SleepMonitor(
-            on: ReconnectingBus(to: configuration.systemBus, on: loop, log: log, random: { entropy.next() }),
-            for: router.system, log: log)
-        supply = PowerSupply(on: loop)
-        let bus = configuration.sessionBus.map { address in
-            ReconnectingBus(to: address, on: loop, log: log) { entropy.next() }
+        func bus(_ address: BusAddress?) -> ReconnectingBus {
+            ReconnectingBus(to: address, on: loop, log: log, random: { entropy.next() })
         }
-        presenter = Presenter(
-            state, router: router, manifests: configuration.manifests, bus: bus, runner: launcher,
-            scheduler: loop, log: log)
+        let trouble = StateTrouble(state, scheduler: loop, log: log)
+        link = RelayLink(configuration, to: relay, state: state, trouble: trouble, on: loop, log: log)
+        let launcher = ProcessLauncher(processes, socketPath: URL(filePath: configuration.socketPath).path)
+        let systemBus = bus(configuration.systemBus)
+        let sleepLock = LogindLock(on: systemBus, log: log)
+        let boot = Self.bootIdentifier
+        let parts = AgentParts(
+            state, declared: DeclaredApps(configuration.manifests, users: configuration.declarations),
+            trouble: trouble,
+            in: AgentParts.Surroundings(
+                link: link, launcher: launcher, sleepLock: sleepLock,
+                desktop: configuration.sessionBus.map { bus($0) }, runner: launcher,
+                readClock: {
+                    ClockReading(
+                        bootIdentifier: boot,
+                        offsetMilliseconds: EventLoop.wallOffsetNanoseconds / 1_000_000)
+                }, latenessMilliseconds: configuration.latenessMilliseconds,
+                random: { entropy.next() }, scheduler: loop, log: log))
+        self.parts = parts
+        router = AppRouter(parts, scheduler: loop)
+        login = SleepMonitor(on: systemBus, lock: sleepLock, for: parts.system, log: log)
+        units = UnitHandlers(
+            bus(configuration.systemBus), directory: configuration.handlerDirectory, scheduler: loop,
+            log: log)
+        handlers = HandlerPrograms(
+            configuration.manifests, registrations: parts.registrations, deliveries: parts.deliveries,
+            programs: ProgramHandlers(processes, launcher), units: units, scheduler: loop, log: log)
+        let control = AgentControlHandler(parts, handlers: handlers, link: link, scheduler: loop, log: log)
+        server = AppServer(
+            router: router, system: parts.system, control: control, scheduler: loop,
+            readClock: { EventLoop.monotonicNanoseconds }, log: log)
+        alarm = try loop.makeWallTimer(
+            ring: { [unowned center = parts.center] in center.alarmRang() },
+            clockChanged: { [unowned center = parts.center, unowned system = parts.system] in
+                center.clockChanged(byMilliseconds: $0)
+                system.clockChanged(byMilliseconds: $0)
+            })
+        power = PowerSaver(PowerSupply(on: loop), reception: parts.reception)
         self.loop = loop
         self.log = log
-        router.presenter = presenter
-        control.presenter = presenter
-        router.link = link
-        router.lifecycle = lifecycle
-        router.programs = handlers
-        control.isLinked = { [unowned link] in link.isUp }
-        router.center.alarm = alarm
-        let boot = Self.bootIdentifier
-        router.center.readClock = {
-            ClockReading(
-                bootIdentifier: boot, offsetMilliseconds: EventLoop.wallOffsetNanoseconds / 1_000_000)
-        }
-        router.center.latenessMilliseconds = configuration.latenessMilliseconds
+        self.failed = failed
         take(configuration)
-        router.system.sleepLock = login
-        router.system.whenAsleep = { [unowned link] in link.sleep() }
-        router.system.whenAwake = { [unowned link] in link.wake() }
         do throws(TransportError) {
-            try loop.watch(directory: Self.zoneDirectory, for: Self.zoneFile) { [unowned router] in
-                router.clockChanged(byMilliseconds: 0)
+            try loop.watch(directory: Self.zoneDirectory, for: Self.zoneFile) { [unowned self] in
+                clockChanged()
             }
         } catch {
             log.notice("the time zone is only checked once an hour: \(error)")
@@ -130,59 +125,48 @@ final class AgentLoop {
 
     /// The status of the agent; a failure if it cannot be read from the disk.
     var status: Result<AgentControl.Status, StoreError> {
-        Result { () throws(StoreError) in try control.status() }
+        Result { () throws(StoreError) in try server.control.status() }
     }
 
     /// Connects to the relay.
     func start() {
         timer.arm(afterMilliseconds: Self.lookMilliseconds)
-        lifecycle.start()
+        parts.lifecycle.start()
         handlers.start()
-        router.center.applyDecisions()
-        presenter.start()
-        router.center.start()
+        parts.authorizations.applyDecisions()
+        parts.presenter.start()
+        parts.center.start()
         // The zone that later changes are compared with.
-        router.system.clockChanged(byMilliseconds: 0, zone: router.center.zoneName)
-        router.markAllDue()
+        parts.system.clockChanged(byMilliseconds: 0)
+        parts.markAllDue()
         login.start()
-        supply.start { [unowned self] in supplied(byBattery: $0) }
+        power.start()
         link.start()
     }
 
     /// Takes the settings that can change while the agent runs.
     private func take(_ configuration: AgentConfiguration) {
-        presenter.declare(configuration.manifests)
-        router.mostAttempts = configuration.deliveryAttempts
-        router.reporter.isOn = configuration.reports
-        router.center.answerToAll = configuration.authorization
+        parts.declared.declare(configuration.manifests, users: configuration.declarations)
+        parts.deliveries.mostAttempts = configuration.deliveryAttempts
+        parts.reporter.isOn = configuration.reports
+        parts.authorizations.answerToAll = configuration.authorization
         server.keyboardUsers = [0, configuration.keyboardUser]
-        powerSaving = configuration.powerSaving
-        savePower()
-    }
-
-    private func supplied(byBattery isOnBattery: Bool) {
-        self.isOnBattery = isOnBattery
-        savePower()
-    }
-
-    private func savePower() {
-        let saves = powerSaving == .always || (powerSaving == .whenOnBattery && isOnBattery)
-        if saves != router.savesPower { router.savesPower = saves }
+        power.mode = configuration.powerSaving
     }
 
     /// Takes what has changed in the configuration, and returns a phrase about it.
     func reload(_ configuration: AgentConfiguration) -> String {
         take(configuration)
-        router.declare(configuration.declarations)
-        let apps = lifecycle.declare(configuration.appManifests)
+        parts.registrations.declarationsChanged()
+        let apps = parts.lifecycle.declare(configuration.appManifests)
         let handlers = handlers.declare(configuration.manifests)
         // An app may have become a handler, or the other way round.
         let (declared, former) = (configuration.manifests.map(\.topic), apps.removed + handlers.removed)
         let added = (apps.added + handlers.added).filter { !former.contains($0) }.sorted()
         let removed = former.filter { !declared.contains($0) }.sorted()
-        router.center.applyDecisions()
-        for topic in removed { router.forgetUndeclared(topic) }
-        for topic in added { router.markDue(topic) }
+        parts.authorizations.applyDecisions()
+        for topic in removed { parts.registrations.forgetUndeclared(topic) }
+        for topic in added { parts.streams.markDue(topic) }
         let changes = [("added", added), ("removed", removed)].filter { !$0.1.isEmpty }
         let count = configuration.manifests.count
         return "\(count) \(count == 1 ? "app is" : "apps are") declared"
@@ -194,56 +178,64 @@ final class AgentLoop {
         guard !link.isStopping else { return }
         timer.arm(afterMilliseconds: Self.stopMilliseconds)
         login.stop()
-        lifecycle.stop { [unowned self] in ended { $0.remove(.apps) } }
-        handlers.stop { [unowned self] in ended { $0.remove(.handlers) } }
-        link.stop { [unowned self] in hasLinkEnded = true }
+        parts.lifecycle.stop { [unowned self] in
+            ending.areAppsRunning = false
+            closeIfAppsEnded()
+        }
+        handlers.stop { [unowned self] in
+            ending.areHandlersRunning = false
+            closeIfAppsEnded()
+        }
+        link.stop { [unowned self] in ending.isLinkRunning = false }
     }
 
-    private func ended(_ change: (inout Set<Party>) -> Void) {
-        change(&running)
-        guard running.isEmpty else { return }
+    private func closeIfAppsEnded() {
+        guard ending.haveAppsEnded else { return }
         units.stop()
-        haveAppsEnded = true
         server.close()
     }
 
-    /// Commits and hands over what the turn has brought.
+    /// Processes what the link has brought, then commits and hands over what the turn has brought.
     func endTurn() {
-        if state.needsRenewal, !renewal.isArmed { renew() }
+        if parts.state.needsRenewal, !renewal.isArmed { renew() }
+        processEvents()
         router.endTurn()
-        if link.hasFailed { stop() }
+        // If the changes could not be stored, the link has ended.
+        processEvents()
+        if let setting = parts.center.takeAlarm() {
+            alarm.arm(atWallMilliseconds: setting.moment?.milliseconds)
+        }
+        if let failure = link.failure, !link.isStopping {
+            failed(failure)
+            stop()
+        }
         // The calls of apps may still show or remove something.
-        guard haveAppsEnded, !server.hasCalls else { return }
-        presenter.stop()
-        if hasLinkEnded, loop.connectionCount == 0 { loop.stop() }
+        guard ending.haveAppsEnded, !server.hasCalls else { return }
+        parts.presenter.stop()
+        if !ending.isLinkRunning, loop.connectionCount == 0 { loop.stop() }
     }
+
+    private func processEvents() { while let event = link.nextEvent() { router.receive(event) } }
 
     private func renew() {
         do throws(StoreError) {
-            try state.renew()
+            try parts.state.renew()
         } catch {
             log.debug("\(error)")
             renewal.arm(afterMilliseconds: Self.renewalMilliseconds)
         }
     }
 
+    /// The time zone may have changed.
+    private func clockChanged() {
+        parts.center.clockChanged(byMilliseconds: 0)
+        parts.system.clockChanged(byMilliseconds: 0)
+    }
+
     private func timeIsUp() {
         guard !link.isStopping else { return loop.stop() }
         // If the zone's file cannot be watched, nobody reports a new time zone.
-        router.clockChanged(byMilliseconds: 0)
+        clockChanged()
         timer.arm(afterMilliseconds: Self.lookMilliseconds)
     }
-}
-
-/// The loop's alarm clock, set by the router.
-final class WallAlarm: AlarmClock {
-    private let timer: WallTimer
-
-    init(on loop: EventLoop, for router: AppRouter) throws(TransportError) {
-        timer = try loop.makeWallTimer(
-            ring: { [unowned router] in router.center.alarmRang() },
-            clockChanged: { [unowned router] in router.clockChanged(byMilliseconds: $0) })
-    }
-
-    func set(_ moment: Moment?) { timer.arm(atWallMilliseconds: moment?.milliseconds) }
 }

@@ -20,6 +20,8 @@ final class AgentState {
     let inbox: Inbox
     /// The alerts that wait to be shown or are shown.
     let alerts: AlertRegister
+    /// What users are to be shown or asked at the end of the turn.
+    let presentation: PresentationQueue
     /// The messages that the apps could not handle.
     let deadLetters: DeadLetters
     /// The processes that the agent has started.
@@ -30,12 +32,6 @@ final class AgentState {
     let reports: ReportRegister
     /// The clock by which the schedule was computed.
     let clock: ClockRegister
-
-    /// Called at the end of each transaction with whether it was committed.
-    var whenTransactionEnds: ((_ isCommitted: Bool) -> Void)? {
-        get { database.whenTransactionEnds }
-        set { database.whenTransactionEnds = newValue }
-    }
 
     /// How many transactions have been committed.
     var commits: Int { database.commits }
@@ -59,6 +55,7 @@ final class AgentState {
         deadLetters = file.deadLetters
         inbox = file.inbox
         alerts = file.alerts
+        presentation = file.presentation
         processes = file.processes
         consents = file.consents
         reports = file.reports
@@ -107,6 +104,7 @@ final class AgentState {
             }
         }
         centers.forget(record.number)
+        inbox.messagesWereRemoved(of: record.number)
     }
 
     /// Copies the write-ahead log into the database if it is longer than its bound, or could not grow. A log that could

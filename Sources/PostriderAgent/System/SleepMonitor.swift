@@ -2,17 +2,13 @@ import PostriderDBus
 import PostriderNotifications
 import PostriderTransport
 
-/// Listens to logind (org.freedesktop.login1(5)) for sleep, and delays it until the apps are ready. For that it holds a
-/// delay lock: a descriptor that is closed when they are. Without logind the agent never learns that the device sleeps.
-final class SleepMonitor: SleepLock {
+/// Listens to logind (org.freedesktop.login1(5)) for sleep, and delays it until the apps are ready. Without logind the
+/// agent never learns that the device sleeps.
+final class SleepMonitor {
     private let bus: ReconnectingBus
-    private unowned let system: SystemEvents
+    private let lock: LogindLock
+    private let system: SystemEvents
     private let log: Log
-    /// The unique bus name of logind; signals of others are ignored.
-    private var manager: String?
-    private var lock: BusDescriptor?
-    /// Whether the lock shall be held: not while the device sleeps or is about to.
-    private var isWanted = true
     /// Whether logind has announced sleep and not yet the end of it.
     private var isAsleep = false
 
@@ -21,12 +17,16 @@ final class SleepMonitor: SleepLock {
     private static let path = "/org/freedesktop/login1"
     private static let interface = "org.freedesktop.login1.Manager"
 
-    init(on bus: ReconnectingBus, for system: SystemEvents, log: Log) {
+    /// - Parameters:
+    ///   - bus: the connection to the system's bus.
+    ///   - lock: the delay lock, on the same bus.
+    init(on bus: ReconnectingBus, lock: LogindLock, for system: SystemEvents, log: Log) {
         self.bus = bus
+        self.lock = lock
         self.system = system
         self.log = log
         bus.opened = { [unowned self] in opened($0) }
-        bus.lost = { [unowned self] in manager = nil }
+        bus.lost = { lock.manager = nil }
     }
 
     /// Connects to the system bus.
@@ -35,39 +35,7 @@ final class SleepMonitor: SleepLock {
     /// Releases everything: the device may sleep.
     func stop() {
         bus.stop()
-        isWanted = false
-        lock = nil
-    }
-
-    // MARK: SleepLock
-
-    func take() {
-        isWanted = true
-        guard let connection = bus.current, manager != nil else { return }
-        let call = BusCall(
-            Self.service, path: Self.path, interface: Self.interface, member: "Inhibit",
-            arguments: ["sleep", "Postrider", "Apps are told that the device sleeps.", "delay"].map(
-                BusValue.string))
-        do {
-            try connection.call(call) { [weak self] in self?.taken($0) }
-        } catch {
-            log.notice("apps may be told too late that the device sleeps: \(error)")
-        }
-    }
-
-    func release() {
-        isWanted = false
-        lock = nil
-    }
-
-    private func taken(_ result: Result<BusReply, BusError>) {
-        switch result {
-        case .success(let reply):
-            // The device may be asleep by now, or about to be: a lock that arrives late is released at once.
-            guard isWanted, case .descriptor(let descriptor)? = reply.values.first else { return }
-            lock = descriptor
-        case .failure(let error): log.notice("apps may be told too late that the device sleeps: \(error)")
-        }
+        lock.release()
     }
 
     // MARK: The bus
@@ -99,15 +67,15 @@ final class SleepMonitor: SleepLock {
 
     /// The owner of logind's name has changed; an empty name means that there is none.
     private func found(_ name: String) {
-        manager = name.isEmpty ? nil : name
-        guard manager != nil else { return }
+        lock.manager = name.isEmpty ? nil : name
+        guard lock.manager != nil else { return }
         log.debug("the login manager tells when the device sleeps")
         // Signals that were sent while the connection was down are lost. A device on which this runs is awake.
-        if isAsleep { wake() } else { take() }
+        if isAsleep { wake() } else { lock.take() }
     }
 
     private func prepare(_ signal: BusSignal) {
-        guard signal.sender == manager, let isToSleep = signal.arguments.first?.isTrue else { return }
+        guard signal.sender == lock.manager, let isToSleep = signal.arguments.first?.isTrue else { return }
         if isToSleep {
             guard !isAsleep else { return }
             isAsleep = true

@@ -5,14 +5,12 @@ import PostriderTransport
 
 /// Tells every attached app what happens to the device. An app that attaches later is told the current state.
 final class SystemEvents {
-    private unowned let router: AppRouter
+    private let streams: AttachedStreams
+    private let relayLink: any OutboundLink
+    private let sleepLock: (any SleepLock)?
+    private let zoneName: () -> String
     private let scheduler: any Scheduler
     private let log: Log
-    /// Delays the device's sleep. The owner of both sets it.
-    weak var sleepLock: (any SleepLock)?
-    /// Called when the device is about to sleep and the apps are ready, and when it is awake.
-    var whenAsleep: () -> Void = {}
-    var whenAwake: () -> Void = {}
 
     private var keyboard = KeyboardState()
     /// The input method that shows the keyboard.
@@ -27,8 +25,18 @@ final class SystemEvents {
     private var waiting: [ObjectIdentifier: AppStream]?
     private lazy var patience = scheduler.makeTimer { [unowned self] in letSleep() }
 
-    init(_ router: AppRouter, scheduler: any Scheduler, log: Log) {
-        self.router = router
+    /// - Parameters:
+    ///   - relayLink: ends when the device is about to sleep and the apps are ready, and begins anew when it is awake.
+    ///   - sleepLock: delays the device's sleep; nil if nobody tells when the device sleeps.
+    ///   - zoneName: the name of the device's time zone.
+    init(
+        _ streams: AttachedStreams, relayLink: any OutboundLink, sleepLock: (any SleepLock)?,
+        zoneName: @escaping () -> String, scheduler: any Scheduler, log: Log
+    ) {
+        self.streams = streams
+        self.relayLink = relayLink
+        self.sleepLock = sleepLock
+        self.zoneName = zoneName
         self.scheduler = scheduler
         self.log = log
     }
@@ -36,22 +44,23 @@ final class SystemEvents {
     /// Sends an event to all apps that read what they are sent.
     func tell(_ event: SystemEvent) {
         if case .link(let change) = event { link = change }
-        for stream in router.streams where stream.isListening { stream.tell(.system(event)) }
+        for stream in streams.all where stream.isListening { stream.tell(.system(event)) }
     }
 
     /// Tells an app the state of the device, once on each of its streams.
     func greet(_ stream: AppStream) {
         guard !stream.isGreeted else { return }
         stream.isGreeted = true
-        let zone = zone ?? router.center.zoneName
+        let zone = zone ?? zoneName()
         self.zone = zone
         stream.tell(.deviceState(DeviceState(link: link, keyboard: keyboard.frame, timeZone: zone)))
     }
 
     // MARK: Clock
 
-    /// The clock was set by this much, or the time zone may have changed.
-    func clockChanged(byMilliseconds shift: Int64, zone name: String) {
+    /// The clock was set by this much, or the time zone may have changed. The first call only notes the zone.
+    func clockChanged(byMilliseconds shift: Int64) {
+        let name = zoneName()
         defer { zone = name }
         let newZone = zone != nil && zone != name ? name : nil
         guard shift != 0 || newZone != nil else { return }
@@ -63,7 +72,7 @@ final class SystemEvents {
     /// The device is about to sleep. It sleeps as soon as the apps are ready, or their time is over.
     func willSleep() {
         sleep += 1
-        let listeners = router.streams.filter(\.isListening)
+        let listeners = streams.all.filter(\.isListening)
         waiting = Dictionary(uniqueKeysWithValues: listeners.map { (ObjectIdentifier($0), $0) })
         tell(.power(PowerChange(phase: .willSleep, sleep: sleep)))
         patience.arm(afterMilliseconds: Limits.sleepDelayMilliseconds)
@@ -90,7 +99,7 @@ final class SystemEvents {
         }
         self.waiting = nil
         patience.disarm()
-        whenAsleep()
+        relayLink.sleep()
         sleepLock?.release()
     }
 
@@ -100,7 +109,7 @@ final class SystemEvents {
         patience.disarm()
         sleepLock?.take()
         tell(.power(PowerChange(phase: .didWake, sleep: sleep)))
-        whenAwake()
+        relayLink.wake()
     }
 
     // MARK: Keyboard
@@ -156,12 +165,4 @@ protocol SleepLock: AnyObject {
     func take()
     /// Releases the lock: the device may sleep.
     func release()
-}
-
-extension AppRouter {
-    /// The clock was set by this much, or the device has slept, or its time zone may have changed.
-    func clockChanged(byMilliseconds shift: Int64) {
-        center.clockChanged(byMilliseconds: shift)
-        system.clockChanged(byMilliseconds: shift, zone: center.zoneName)
-    }
 }

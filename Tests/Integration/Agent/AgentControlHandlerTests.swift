@@ -13,8 +13,7 @@ struct AgentControlHandlerTests {
 
     init() throws {
         fixture = try RouterFixture(manifests: [.sample()])
-        control = AgentControlHandler(
-            fixture.files.state, router: fixture.router, lifecycle: fixture.lifecycle, log: .none, user: 7)
+        control = fixture.control(user: 7)
     }
 
     private func ask<Answer: Decodable>(_ path: String, _ type: Answer.Type = Answer.self) throws -> Answer {
@@ -36,11 +35,11 @@ struct AgentControlHandlerTests {
 
     @Test("tells what there is: apps, what waits for them, what is pending, what they could not handle")
     func lists() throws {
-        fixture.router.mostAttempts = 1
+        fixture.deliveries.mostAttempts = 1
         let app = fixture.attached()
         fixture.arrive(1, 2)
         fixture.router.endTurn()
-        #expect(fixture.router.failed(Failed(delivery: 1, reason: "No."), by: app.stream))
+        #expect(fixture.deliveries.failed(Failed(delivery: 1, reason: "No."), by: app.stream))
         fixture.router.endTurn()
         let apps: [AgentControl.App] = try ask("/v1/apps")
         #expect(apps.map(\.topic) == [topic] && apps[0].state == "active" && apps[0].isDeclared)
@@ -61,7 +60,7 @@ struct AgentControlHandlerTests {
         let path = "/v1/authorizations/\(topic)"
         #expect(order("PUT", "/v1/authorizations/a%20b", #"{"isAllowed":true}"#) == 400)
         let app = RecordedApp()
-        fixture.router.center.attach(topic, for: app.stream)
+        fixture.registrations.attach(topic, for: app.stream)
         #expect(order("PUT", path, "yes") == 400)
         #expect(order("PUT", path, #"{"isAllowed":true}"#) == 200)
         #expect(app.told.last == .authorization(Authorization(topic: topic, status: .authorized)))
@@ -76,9 +75,9 @@ struct AgentControlHandlerTests {
         // This works even before the app has attached.
         #expect(order("PUT", path, some) == 200)
         let app = RecordedApp()
-        fixture.router.center.attach(topic, for: app.stream)
+        fixture.registrations.attach(topic, for: app.stream)
         func granted() -> NotificationOptions? {
-            fixture.router.state.apps[topic].flatMap { fixture.router.state.centers[$0.number]?.options }
+            fixture.state.apps[topic].flatMap { fixture.state.centers[$0.number]?.options }
         }
         #expect(granted() == [.alert, .badge])
         #expect(order("PUT", path, #"{"isAllowed":true,"options":["sound"]}"#) == 200 && granted() == .sound)
@@ -120,7 +119,7 @@ struct AgentControlHandlerTests {
         let app = fixture.attached()
         #expect(order("DELETE", "/v1/apps/\(topic)") == 200)
         #expect(app.told.last == .unregistered(topic: topic))
-        fixture.router.unregistered(topic)
+        fixture.registrations.unregistered(topic)
         #expect(order("DELETE", "/v1/apps/\(topic)") == 404)
     }
 }

@@ -13,12 +13,11 @@ import Synchronization
 /// at any point and restarted with what it left on the disk.
 final class AgentFixture: Sendable {
     /// The objects that live on the thread.
+    @dynamicMemberLookup
     final class Parts {
+        let parts: AgentParts
         let router: AppRouter
         let server: AppServer
-        let lifecycle: AppLifecycle
-        let control: AgentControlHandler
-        let presenter: Presenter
         let handlers: HandlerPrograms
         let launcher = RecordedLauncher()
         let runner: ProcessLauncher
@@ -26,7 +25,9 @@ final class AgentFixture: Sendable {
         let loop: EventLoop
         /// The agent's time. It passes only when a test says so, and not while a busy machine delays the test.
         let clock = StandingClock()
-        let alarm = RecordedAlarm()
+        /// What the agent's alarm clock is set to.
+        private(set) var alarm = AlarmSetting(moment: nil)
+        private let device = Device()
         /// Whether the end of the current turn, which makes changes durable, still comes.
         var isAlive = true
 
@@ -36,35 +37,48 @@ final class AgentFixture: Sendable {
         ) {
             self.loop = loop
             clock.wallMilliseconds = loop.wallMilliseconds + aheadMilliseconds
-            router = AppRouter(state, declarations: [:], scheduler: clock, log: .none)
-            lifecycle = AppLifecycle(
-                manifests.filter { $0.handler == nil }, state: state, router: router, launcher: launcher,
-                scheduler: clock, log: .none,
-                random: { 0 })
-            control = AgentControlHandler(state, router: router, lifecycle: lifecycle, log: .none)
-            server = AppServer(
-                router: router, control: control, scheduler: clock, readClock: { [clock] in clock.now },
-                log: .none)
             let processes = ProcessTable(on: loop)
             runner = ProcessLauncher(processes, socketPath: "")
-            presenter = Presenter(
-                state, router: router, manifests: manifests, bus: nil, runner: runner, scheduler: clock,
-                log: .none)
+            parts = AgentParts(
+                state, declared: DeclaredApps(manifests, users: [:]),
+                trouble: StateTrouble(state, scheduler: clock, log: .none),
+                in: .init(
+                    link: link, launcher: launcher, runner: runner, zone: { [device] in device.zone },
+                    random: { 0 },
+                    scheduler: clock, log: .none))
+            router = AppRouter(parts, scheduler: clock)
             let programs = ProgramHandlers(processes, runner)
             handlers = HandlerPrograms(
-                manifests, router: router, programs: programs, units: programs, scheduler: loop, log: .none)
-            router.programs = handlers
-            presenter.start()
-            router.presenter = presenter
-            control.presenter = presenter
-            router.link = link
-            router.lifecycle = lifecycle
-            lifecycle.start()
+                manifests, registrations: parts.registrations, deliveries: parts.deliveries,
+                programs: programs, units: programs, scheduler: loop, log: .none)
+            server = AppServer(
+                router: router, system: parts.system,
+                control: AgentControlHandler(
+                    parts, handlers: handlers, link: link, scheduler: clock, log: .none),
+                scheduler: clock, readClock: { [clock] in clock.now }, log: .none)
+            parts.presenter.start()
+            parts.lifecycle.start()
             handlers.start()
-            router.center.alarm = alarm
-            router.center.zone = { .gmt }
-            router.center.answerToAll = answerToAll
-            router.center.start()
+            parts.authorizations.answerToAll = answerToAll
+            parts.center.start()
+        }
+
+        /// What the parts read of the device.
+        private final class Device { var zone = ZoneRules.gmt }
+
+        /// The clock was set by this much, and the device may have been taken to another zone.
+        func clockChanged(byMilliseconds shift: Int64, zone: String) {
+            device.zone = ZoneDirectory().rules(named: zone) ?? .gmt
+            parts.system.clockChanged(byMilliseconds: shift)
+        }
+
+        /// The parts of the agent by name.
+        subscript<Part>(dynamicMember path: KeyPath<AgentParts, Part>) -> Part { parts[keyPath: path] }
+
+        /// Ends a turn of the loop.
+        func endTurn() {
+            router.endTurn()
+            if let setting = parts.center.takeAlarm() { alarm = setting }
         }
     }
 
@@ -102,8 +116,8 @@ final class AgentFixture: Sendable {
             try parts.server.open(SocketAddress(unixPath: socket), on: loop)
             try loop.attach(mailbox) { [unowned parts] letters in for letter in letters { letter(parts) } }
             loop.turnEnded = { [unowned parts] in
-                if parts.router.hasHandled { onHandled(parts) }
-                if parts.isAlive { parts.router.endTurn() }
+                if parts.deliveries.hasHandled { onHandled(parts) }
+                if parts.isAlive { parts.endTurn() }
             }
             withExtendedLifetime(parts) { loop.run() }
         } catch {
@@ -120,7 +134,7 @@ final class AgentFixture: Sendable {
     }
 
     /// Delivers a notification over the link.
-    func deliver(_ deliver: Deliver) async { await on { $0.router.delivered(deliver) } }
+    func deliver(_ deliver: Deliver) async { await on { $0.deliveries.delivered(deliver) } }
 
     /// Advances the time by this many seconds, and fires the alarm if it is due.
     func pass(seconds: Int64) async {
@@ -129,7 +143,7 @@ final class AgentFixture: Sendable {
             guard let moment = parts.alarm.moment, moment.milliseconds <= parts.clock.wallMilliseconds else {
                 return
             }
-            parts.router.center.alarmRang()
+            parts.center.alarmRang()
         }
     }
 

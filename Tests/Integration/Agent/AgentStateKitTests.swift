@@ -74,8 +74,8 @@ struct DeviceStateKitTests {
     private let frame = KeyboardFrame(x: 0, y: 5, width: 9, height: 4)
 
     private func connected(_ parts: AgentFixture.Parts) {
-        parts.router.system.clockChanged(byMilliseconds: 0, zone: "Europe/Berlin")
-        parts.router.system.tell(.link(LinkChange(phase: .didConnect, relay: "r:1")))
+        parts.clockChanged(byMilliseconds: 0, zone: "Europe/Berlin")
+        parts.system.tell(.link(LinkChange(phase: .didConnect, relay: "r:1")))
     }
 
     @Test("can be asked, and is told on each attach before what is handed over", .bug(id: "A4"))
@@ -90,11 +90,11 @@ struct DeviceStateKitTests {
         }
         await agent.on { [frame] parts in
             connected(parts)
-            _ = parts.router.system.move(KeyboardOrder(frame: frame), by: nil)
+            _ = parts.system.move(KeyboardOrder(frame: frame), by: nil)
             let stream = AppStream(user: getuid()) { _ in }
-            parts.router.center.attach(RecordedApp.topic, for: stream)
+            parts.registrations.attach(RecordedApp.topic, for: stream)
             parts.router.left(stream)
-            try? parts.router.center.respond(
+            try? parts.center.respond(
                 to: .remote(payload: Array("{}".utf8)), of: RecordedApp.topic, action: "1", text: nil)
         }
         #expect(application.relayLink == nil)
@@ -153,7 +153,7 @@ struct PushHeadersKitTests {
             collapseIdentifier: "score", pushType: "background",
             acceptedAt: Moment(milliseconds: 1_700_000_000_500))
         let now = await stage.agent.on { parts in
-            parts.router.delivered(deliver)
+            parts.deliveries.delivered(deliver)
             return parts.clock.wallMilliseconds
         }
         let expected = PushHeaders(

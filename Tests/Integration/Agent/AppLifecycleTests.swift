@@ -37,7 +37,8 @@ struct AppLifecycleTests {
         fixture.router.endTurn()
         let app = fixture.attached()
         #expect(processes.count == 1 && app.identities == [1, 2, 3])
-        let launch = LaunchReason.remote(.sample(1, identity: 1).received(at: fixture.router.now))
+        let launch = LaunchReason.remote(
+            .sample(1, identity: 1).received(at: Moment(milliseconds: fixture.clock.wallMilliseconds)))
         #expect(
             app.told.first
                 == .lifeCycle(LifeCycle(topic: topic, event: .didFinishLaunching, launch: launch)))
@@ -97,7 +98,7 @@ struct AppLifecycleTests {
         fixture.arrive(1)
         fixture.router.endTurn()
         let first = fixture.attached(process: processes[0].identifier)
-        #expect(fixture.router.handled([1], by: first.stream))
+        #expect(fixture.deliveries.handled([1], by: first.stream))
         let second = fixture.attached(process: 7)
         processes[0].end(.exited(0))
         fixture.router.left(first.stream)
@@ -119,7 +120,7 @@ struct AppLifecycleTests {
         fixture.arrive(1)
         fixture.router.endTurn()
         let app = fixture.attached(process: processes[0].identifier)
-        #expect(fixture.router.handled([1], by: app.stream))
+        #expect(fixture.deliveries.handled([1], by: app.stream))
         processes[0].end(.killed(11))
         fixture.arrive(2)
         fixture.router.endTurn()
@@ -146,7 +147,7 @@ struct AppLifecycleTests {
         fixture.arrive(1)
         fixture.router.endTurn()
         let app = fixture.attached()
-        fixture.router.unregister(topic, for: app.stream)
+        fixture.registrations.unregister(topic, for: app.stream)
         #expect(fixture.lifecycle.status(of: topic)?.supervisor.state == .running)
         fixture.router.left(app.stream)
         #expect(fixture.lifecycle.status(of: topic)?.supervisor.state == .starting)

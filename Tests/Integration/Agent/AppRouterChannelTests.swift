@@ -28,22 +28,22 @@ struct AppRouterChannelTests {
     @Test("remembers a channel across kills, and asks for it on every link with the last that is safe")
     func memory() throws {
         var app = fixture.attached()
-        fixture.router.subscribe(wish, for: app.stream)
+        fixture.channels.subscribe(wish, for: app.stream)
         #expect(fixture.link.subscriptions == [last(nil)])
-        fixture.router.subscribed(to: wish.channel)
+        fixture.channels.subscribed(to: wish.channel)
         #expect(app.told.last == .subscribed(wish.channel))
-        for number in [4, 9] as [UInt64] { fixture.router.broadcast(broadcast(number)) }
+        for number in [4, 9] as [UInt64] { fixture.deliveries.broadcast(broadcast(number)) }
         #expect(app.delivered.isEmpty, "nothing is handed over before it is safe")
         fixture.router.endTurn()
         #expect(app.identities == [4, 9] && app.delivered.allSatisfy { $0.channel == wish.channel })
         #expect(fixture.link.acknowledged.isEmpty, "a broadcast is not acknowledged")
         try fixture.kill()
         fixture.link.subscriptions = []
-        fixture.router.subscribeAnew()
+        fixture.channels.subscribeAnew()
         #expect(fixture.link.subscriptions == [last(9)])
         app = fixture.attached()
         #expect(app.identities == [4, 9], "what was not handled comes again")
-        fixture.router.broadcast(broadcast(9))
+        fixture.deliveries.broadcast(broadcast(9))
         fixture.router.endTurn()
         #expect(app.identities == [4, 9], "a copy is known as one")
     }
@@ -51,62 +51,62 @@ struct AppRouterChannelTests {
     @Test("asks for no channel whose app has given it up, or its topic")
     func ends() throws {
         let app = fixture.attached()
-        fixture.router.subscribe(wish, for: app.stream)
-        fixture.router.unsubscribe(wish, for: app.stream)
+        fixture.channels.subscribe(wish, for: app.stream)
+        fixture.channels.unsubscribe(wish, for: app.stream)
         #expect(fixture.link.unsubscribed == [wish.channel])
         #expect(
             app.told.last
                 == .unsubscribed(Unsubscribed(channel: wish.channel, reason: "", topic: wish.topic)))
         fixture.link.subscriptions = []
-        fixture.router.subscribeAnew()
+        fixture.channels.subscribeAnew()
         #expect(fixture.link.subscriptions.isEmpty)
-        fixture.router.subscribe(wish, for: app.stream)
-        fixture.router.unregister(wish.topic, for: app.stream)
+        fixture.channels.subscribe(wish, for: app.stream)
+        fixture.registrations.unregister(wish.topic, for: app.stream)
         fixture.link.subscriptions = []
-        fixture.router.subscribeAnew()
+        fixture.channels.subscribeAnew()
         #expect(fixture.link.subscriptions.isEmpty)
     }
 
     @Test("tells the app what the relay has ended, and forgets it")
     func refusal() {
         let app = fixture.attached()
-        fixture.router.subscribe(wish, for: app.stream)
+        fixture.channels.subscribe(wish, for: app.stream)
         let end = Unsubscribed(channel: wish.channel, reason: "The channel was deleted.")
-        fixture.router.unsubscribed(end)
+        fixture.channels.unsubscribed(end)
         #expect(app.told.last == .unsubscribed(end))
         fixture.link.subscriptions = []
-        fixture.router.subscribeAnew()
+        fixture.channels.subscribeAnew()
         #expect(fixture.link.subscriptions.isEmpty)
     }
 
     @Test("keeps apart two apps that want the same channel")
     func sharedChannel() {
         let (one, two) = (fixture.attached(), RecordedApp(user: 1000))
-        fixture.router.register("com.example.two", for: two.stream)
+        fixture.registrations.register("com.example.two", for: two.stream)
         fixture.router.endTurn()
         let foreign = Subscribe(topic: "com.example.two", channel: wish.channel)
-        for (app, wish) in [(one, wish), (two, foreign)] { fixture.router.subscribe(wish, for: app.stream) }
-        fixture.router.unsubscribed(
+        for (app, wish) in [(one, wish), (two, foreign)] { fixture.channels.subscribe(wish, for: app.stream) }
+        fixture.channels.unsubscribed(
             Unsubscribed(
                 channel: wish.channel, reason: "The app has no such channel.", topic: foreign.topic))
         #expect(two.told.last != nil && one.told.last != two.told.last)
         fixture.link.subscriptions = []
-        fixture.router.subscribeAnew()
+        fixture.channels.subscribeAnew()
         #expect(fixture.link.subscriptions == [last(nil)], "the channel is the first one's still")
-        fixture.router.subscribe(foreign, for: two.stream)
-        fixture.router.unsubscribe(foreign, for: two.stream)
+        fixture.channels.subscribe(foreign, for: two.stream)
+        fixture.channels.unsubscribe(foreign, for: two.stream)
         #expect(fixture.link.unsubscribed.isEmpty, "the device has one subscription for both")
-        fixture.router.unsubscribe(wish, for: one.stream)
+        fixture.channels.unsubscribe(wish, for: one.stream)
         #expect(fixture.link.unsubscribed == [wish.channel])
     }
 
     @Test("lets nobody subscribe for an app that is another user's, or not registered")
     func strangers() {
         let stranger = RecordedApp(user: 1001)
-        fixture.router.subscribe(wish, for: stranger.stream)
+        fixture.channels.subscribe(wish, for: stranger.stream)
         #expect(stranger.told.count == 1 && fixture.link.subscriptions.isEmpty)
         _ = fixture.attached()
-        fixture.router.subscribe(wish, for: stranger.stream)
+        fixture.channels.subscribe(wish, for: stranger.stream)
         #expect(stranger.told.count == 2 && fixture.link.subscriptions.isEmpty)
     }
 
@@ -116,7 +116,7 @@ struct AppRouterChannelTests {
         let before = app.told.count
         for number in 0...UInt64(Limits.subscriptionsPerDevice) {
             let channel = ChannelIdentity(high: UInt64(topic.utf8.count), low: number)
-            fixture.router.subscribe(Subscribe(topic: topic, channel: channel), for: app.stream)
+            fixture.channels.subscribe(Subscribe(topic: topic, channel: channel), for: app.stream)
             guard app.told.count > before, case .unsubscribed(let end) = app.told.last else { continue }
             return (Int(number), end.reason)
         }
@@ -134,7 +134,7 @@ struct AppRouterChannelTests {
                 + "unsubscribe from a channel first.")
         let known = Subscribe(
             topic: wish.topic, channel: ChannelIdentity(high: UInt64(wish.topic.utf8.count), low: 3))
-        fixture.router.subscribe(known, for: app.stream)
+        fixture.channels.subscribe(known, for: app.stream)
         #expect(fixture.link.subscriptions.last == known, "one that it has is asked for again")
 
         var (topic, counts) = ("com.example", [Int]())
@@ -142,7 +142,7 @@ struct AppRouterChannelTests {
         while counts.last != 0, counts.count < 20 {
             topic += ".a"
             let other = RecordedApp(user: 1000)
-            fixture.router.register(topic, for: other.stream)
+            fixture.registrations.register(topic, for: other.stream)
             fixture.router.endTurn()
             let filled = fill(topic, for: other)
             counts.append(filled.count)

@@ -19,7 +19,7 @@ struct AppRouterRegistrationTests {
         try fixture.kill()
         let stranger = attached(user: 1001)
         fixture.arrive(1)
-        fixture.router.unregister(topic, for: stranger.stream)
+        fixture.registrations.unregister(topic, for: stranger.stream)
         fixture.router.endTurn()
         guard case .refused(let refused) = stranger.told.first else {
             Issue.record("a stranger was told \(stranger.told)")
@@ -36,8 +36,8 @@ struct AppRouterRegistrationTests {
         let kiosk = try #require(Topic("com.example.kiosk"))
         _ = try fixture.files.state.apps.add(kiosk, user: 1000)
         let (former, rightful) = (RecordedApp(user: 1000), RecordedApp(user: 2000))
-        fixture.router.register(kiosk.text, for: former.stream)
-        fixture.router.register(kiosk.text, for: rightful.stream)
+        fixture.registrations.register(kiosk.text, for: former.stream)
+        fixture.registrations.register(kiosk.text, for: rightful.stream)
         fixture.arrive(1, topic: kiosk.text)
         fixture.router.endTurn()
         #expect(former.delivered.isEmpty && rightful.identities == [1])
@@ -46,9 +46,9 @@ struct AppRouterRegistrationTests {
     @Test("refuses what is no topic, and more apps than a device may have")
     func bounds() {
         let app = RecordedApp()
-        fixture.router.register("not a topic", for: app.stream)
+        fixture.registrations.register("not a topic", for: app.stream)
         for number in 0...Limits.registrationsPerDevice {
-            fixture.router.register("com.example.\(number)", for: app.stream)
+            fixture.registrations.register("com.example.\(number)", for: app.stream)
         }
         let refusals = app.told.compactMap {
             if case .refused(let refused) = $0 { refused.topic } else { nil }
@@ -60,12 +60,12 @@ struct AppRouterRegistrationTests {
     func lateArrival() throws {
         let app = attached()
         fixture.arrive(1)
-        fixture.router.unregister(topic, for: app.stream)
+        fixture.registrations.unregister(topic, for: app.stream)
         fixture.router.endTurn()
         let second = attached()
         #expect(fixture.link.acknowledged == [1] && second.identities.isEmpty)
         fixture.arrive(2)
-        #expect(try fixture.router.forgetApp(topic))
+        #expect(try fixture.registrations.forgetApp(topic))
         fixture.router.endTurn()
         let third = attached()
         #expect(fixture.link.acknowledged == [1, 2] && third.identities.isEmpty)
@@ -75,10 +75,10 @@ struct AppRouterRegistrationTests {
     func tokens() throws {
         let app = attached()
         #expect(fixture.link.asked == ["register \(topic)"])
-        fixture.router.registered(Registered(topic: topic, deviceToken: .sample(1)))
-        fixture.router.welcomed([Registered(topic: topic, deviceToken: .sample(1))])
-        fixture.router.welcomed([Registered(topic: topic, deviceToken: .sample(2))])
-        fixture.router.register(topic, for: app.stream)
+        fixture.registrations.registered(Registered(topic: topic, deviceToken: .sample(1)))
+        fixture.registrations.welcomed([Registered(topic: topic, deviceToken: .sample(1))])
+        fixture.registrations.welcomed([Registered(topic: topic, deviceToken: .sample(2))])
+        fixture.registrations.register(topic, for: app.stream)
         let tokens = app.told.compactMap {
             if case .registered(let told) = $0 { told.deviceToken } else { nil }
         }
@@ -90,13 +90,13 @@ struct AppRouterRegistrationTests {
     @Test("keeps the environment of an app, and asks for a new token when the app changes over")
     func environments() throws {
         let app = attached()
-        fixture.router.registered(Registered(topic: topic, deviceToken: .sample(1)))
-        fixture.router.register(topic, in: .development, for: app.stream)
+        fixture.registrations.registered(Registered(topic: topic, deviceToken: .sample(1)))
+        fixture.registrations.register(topic, in: .development, for: app.stream)
         #expect(fixture.files.state.apps.wanted == [topic: .development])
         // The relay does not know about the change yet.
-        fixture.router.welcomed([Registered(topic: topic, deviceToken: .sample(1))])
+        fixture.registrations.welcomed([Registered(topic: topic, deviceToken: .sample(1))])
         let development = Registered(topic: topic, deviceToken: .sample(2), environment: .development)
-        fixture.router.registered(development)
+        fixture.registrations.registered(development)
         #expect(fixture.link.asked == ["register \(topic)", "register \(topic) in development"])
         #expect(
             app.told == [
@@ -105,7 +105,7 @@ struct AppRouterRegistrationTests {
         try fixture.kill()
         #expect(fixture.files.state.apps.wanted == [topic: .development])
         let again = RecordedApp()
-        fixture.router.register(topic, in: .development, for: again.stream)
+        fixture.registrations.register(topic, in: .development, for: again.stream)
         #expect(again.told == [.registered(development)])
     }
 
@@ -113,7 +113,7 @@ struct AppRouterRegistrationTests {
     func arrivedBefore() throws {
         let app = attached()
         fixture.arrive(1)
-        fixture.router.register(topic, in: .development, for: app.stream)
+        fixture.registrations.register(topic, in: .development, for: app.stream)
         fixture.router.endTurn()
         #expect(app.identities == [1])
     }
@@ -121,9 +121,9 @@ struct AppRouterRegistrationTests {
     @Test("tells an app that the relay refuses it, or has ended its registration")
     func refusals() {
         let app = attached()
-        fixture.router.refused(Refused(topic: topic, reason: "no"))
-        fixture.router.registered(Registered(topic: topic, deviceToken: .sample(1)))
-        fixture.router.unregistered(topic)
+        fixture.registrations.refused(Refused(topic: topic, reason: "no"))
+        fixture.registrations.registered(Registered(topic: topic, deviceToken: .sample(1)))
+        fixture.registrations.unregistered(topic)
         #expect(
             app.told == [
                 .refused(Refused(topic: topic, reason: "no")),
@@ -136,14 +136,14 @@ struct AppRouterRegistrationTests {
     func unregistration() throws {
         let app = attached()
         fixture.arrive(1)
-        fixture.router.unregister(topic, for: app.stream)
+        fixture.registrations.unregister(topic, for: app.stream)
         fixture.arrive(2)
         fixture.router.endTurn()
         #expect(fixture.link.asked.last == "unregister \(topic)" && fixture.link.acknowledged == [1, 2])
         #expect(app.told == [.unregistered(topic: topic)])
         try fixture.kill()
         #expect(fixture.files.state.apps.unwanted == [topic])
-        fixture.router.welcomed([])
+        fixture.registrations.welcomed([])
         #expect(fixture.files.state.apps.records.isEmpty)
         #expect(attached(user: 1001).told.isEmpty)
     }
@@ -153,10 +153,10 @@ struct AppRouterRegistrationTests {
     )
     func returning() {
         let app = attached()
-        fixture.router.unregister(topic, for: app.stream)
-        fixture.router.register(topic, for: app.stream)
-        fixture.router.unregistered(topic)
-        fixture.router.registered(Registered(topic: topic, deviceToken: .sample(2)))
+        fixture.registrations.unregister(topic, for: app.stream)
+        fixture.registrations.register(topic, for: app.stream)
+        fixture.registrations.unregistered(topic)
+        fixture.registrations.registered(Registered(topic: topic, deviceToken: .sample(2)))
         #expect(
             app.told == [
                 .unregistered(topic: topic), .registered(Registered(topic: topic, deviceToken: .sample(2))),

@@ -20,9 +20,8 @@ struct AppRouterTests {
         fixture.arrive(1)
         fixture.router.endTurn()
         // Whatever is stored from now on cannot be read.
-        fixture.files.state.inbox.whenStored = { _ throws(StoreError) in
-            try database.execute("UPDATE inbox SET message = x'00'")
-        }
+        try database.execute(
+            "CREATE TEMP TRIGGER damage AFTER INSERT ON inbox BEGIN UPDATE inbox SET message = x'00'; END")
         fixture.arrive(2, 3)
         fixture.router.endTurn()
         #expect(app.identities == [1, 2, 3] && fixture.link.acknowledged == [1, 2, 3])
@@ -49,7 +48,7 @@ struct AppRouterTests {
         fixture.arrive(1)
         fixture.router.endTurn()
         #expect(app.identities == [1] && fixture.link.acknowledged == [1, 2])
-        #expect(fixture.router.handled([1], by: app.stream))
+        #expect(fixture.deliveries.handled([1], by: app.stream))
         fixture.router.endTurn()
         try fixture.kill()
         let next = attached()
@@ -74,7 +73,7 @@ struct AppRouterTests {
         let first = attached()
         fixture.arrive(1, 2, 3)
         fixture.router.endTurn()
-        #expect(fixture.router.handled([2], by: first.stream))
+        #expect(fixture.deliveries.handled([2], by: first.stream))
         fixture.router.left(first.stream)
         fixture.router.endTurn()
         #expect(attached().identities == [1, 3])
@@ -86,10 +85,10 @@ struct AppRouterTests {
         for identity in 1...100 as ClosedRange<UInt64> { fixture.arrive(identity) }
         fixture.router.endTurn()
         #expect(app.identities == Array(1...64))
-        #expect(fixture.router.handled([2], by: app.stream))
+        #expect(fixture.deliveries.handled([2], by: app.stream))
         fixture.router.endTurn()
         #expect(app.delivered.count == 64)
-        #expect(fixture.router.handled([1, 3], by: app.stream))
+        #expect(fixture.deliveries.handled([1, 3], by: app.stream))
         fixture.router.endTurn()
         #expect(app.identities == Array(1...67))
     }
@@ -99,9 +98,9 @@ struct AppRouterTests {
         let app = attached()
         fixture.arrive(1)
         fixture.router.endTurn()
-        #expect(!fixture.router.handled([2], by: app.stream))
-        #expect(fixture.router.handled([1], by: app.stream))
-        #expect(!fixture.router.handled([1], by: app.stream))
+        #expect(!fixture.deliveries.handled([2], by: app.stream))
+        #expect(fixture.deliveries.handled([1], by: app.stream))
+        #expect(!fixture.deliveries.handled([1], by: app.stream))
     }
 
     @Test("gives a topic's notifications to its newest stream, and back to an older one that is still there")
@@ -109,7 +108,7 @@ struct AppRouterTests {
         let (older, newer) = (attached(), RecordedApp())
         fixture.arrive(1)
         fixture.router.endTurn()
-        fixture.router.register(topic, for: newer.stream)
+        fixture.registrations.register(topic, for: newer.stream)
         fixture.arrive(2)
         fixture.router.endTurn()
         #expect(older.identities == [1] && newer.identities == [1, 2])
@@ -122,7 +121,7 @@ struct AppRouterTests {
     func cutLink() {
         let app = attached()
         fixture.arrive(1)
-        fixture.router.linkEnded()
+        fixture.router.receive(.ended)
         fixture.router.endTurn()
         #expect(fixture.link.acknowledged.isEmpty && app.identities == [1])
     }

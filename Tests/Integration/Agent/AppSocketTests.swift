@@ -63,7 +63,7 @@ struct AppSocketTests {
         try fixture.turn(times: 10)
         #expect(app.answers[stream] == Array(1...50))
         #expect(app.statuses[stream] == "0")
-        #expect(fixture.fixture.router.attachments.isEmpty)
+        #expect(fixture.fixture.streams.attachments.isEmpty)
     }
 
     @Test("in front of a mistake are worked off, those behind it are not")
@@ -154,7 +154,7 @@ struct GoneAppTests {
         fixture.fixture.arrive(2)
         try fixture.turn(times: 10)
         #expect(fixture.fixture.link.subscriptions.count == 1)
-        #expect(fixture.fixture.router.attachments.isEmpty)
+        #expect(fixture.fixture.streams.attachments.isEmpty)
         #expect(!fixture.server.hasCalls)
         // The first notification was handled. The second was never delivered, so it has not failed.
         let record = try #require(fixture.fixture.files.state.apps[RecordedApp.topic])
@@ -225,7 +225,7 @@ struct GoneAppTests {
         app.client.reset(stream, errorCode: ErrorCode.cancel)
         try fixture.turn(times: 10)
         #expect(fixture.fixture.link.subscriptions.count == 1)
-        #expect(fixture.fixture.router.attachments.isEmpty)
+        #expect(fixture.fixture.streams.attachments.isEmpty)
         // The connection stays open.
         let next = try app.attach()
         app.call(2000, on: next)

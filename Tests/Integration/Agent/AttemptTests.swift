@@ -15,13 +15,13 @@ struct AttemptTests {
 
     private func fail(_ app: RecordedApp, _ identity: UInt64, reason: String = "No.") throws {
         let deliver = try #require(app.delivered.last { $0.identity.low == identity })
-        #expect(fixture.router.failed(Failed(delivery: deliver.delivery, reason: reason), by: app.stream))
+        #expect(fixture.deliveries.failed(Failed(delivery: deliver.delivery, reason: reason), by: app.stream))
         fixture.router.endTurn()
     }
 
     private func pass(milliseconds: UInt64) {
         fixture.clock.now += milliseconds * 1_000_000
-        fixture.router.redelivery.releaseDue()
+        fixture.deliveries.redelivery.releaseDue()
         fixture.router.endTurn()
     }
 
@@ -79,14 +79,14 @@ struct AttemptTests {
 
     @Test("is tried again at the owner's word in its old place, or dropped")
     func owner() throws {
-        fixture.router.mostAttempts = 1
+        fixture.deliveries.mostAttempts = 1
         let app = fixture.attached()
         fixture.arrive(1, 2)
         fixture.router.endTurn()
         try fail(app, 1)
         let row = try #require(try dead().first).row
-        #expect(try !fixture.router.retryDeadLetter(row + 1000))
-        #expect(try fixture.router.retryDeadLetter(row))
+        #expect(try !fixture.deliveries.retryDeadLetter(row + 1000))
+        #expect(try fixture.deliveries.retryDeadLetter(row))
         fixture.router.endTurn()
         #expect(app.identities == [1, 2, 1])
         try fail(app, 1)
@@ -100,16 +100,13 @@ struct AttemptTests {
     @Test("stands in one line of the log, whatever the app says of it")
     func log() throws {
         let journal = Journal<String>()
-        let router = AppRouter(
-            fixture.files.state, declarations: [:], scheduler: fixture.clock,
-            log: Log { _, text in journal.note(text) })
-        let app = RecordedApp()
-        router.register(topic, for: app.stream)
-        router.delivered(.sample(1, identity: 1))
-        router.endTurn()
-        #expect(
-            router.failed(Failed(delivery: 1, reason: "No.\nerror: all is lost\u{1B}[2J"), by: app.stream))
-        router.endTurn()
+        let fixture = try RouterFixture(log: Log { _, text in journal.note(text) })
+        let app = fixture.attached()
+        fixture.arrive(1)
+        fixture.router.endTurn()
+        let failure = Failed(delivery: 1, reason: "No.\nerror: all is lost\u{1B}[2J")
+        #expect(fixture.deliveries.failed(failure, by: app.stream))
+        fixture.router.endTurn()
         let line = try #require(journal.events.first { $0.contains("No.") })
         #expect(!line.contains { $0.isNewline } && !line.unicodeScalars.contains("\u{1B}"))
     }
@@ -123,14 +120,14 @@ struct AttemptTests {
         fixture.router.endTurn()
         let next = fixture.attached()
         #expect(app.identities == [1] && next.identities == [1])
-        #expect(fixture.router.handled([1], by: next.stream))
+        #expect(fixture.deliveries.handled([1], by: next.stream))
         try fail(app, 1)
-        #expect(fixture.router.redelivery.isEmpty)
+        #expect(fixture.deliveries.redelivery.isEmpty)
     }
 
     @Test("is kept up to a bound, the newest")
     func bound() throws {
-        fixture.router.mostAttempts = 1
+        fixture.deliveries.mostAttempts = 1
         let app = fixture.attached()
         for identity in 1...UInt64(Limits.deadLettersPerTopic) + 2 {
             fixture.arrive(identity)

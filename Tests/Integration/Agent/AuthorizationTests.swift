@@ -14,7 +14,7 @@ struct AuthorizationTests {
         #expect(fixture.app.told == [.authorization(Authorization(topic: topic, status: .notDetermined))])
         #expect(fixture.ask(.requestAuthorization(options: 7)).isEmpty)
         #expect(fixture.ask(.settings) == [.authorization(.notDetermined)])
-        #expect(try fixture.center.decide(.authorized, about: topic))
+        #expect(try fixture.authorizations.decide(.authorized, about: topic))
         #expect(
             fixture.app.told.suffix(2) == [
                 .authorization(Authorization(topic: topic, status: .authorized)),
@@ -28,7 +28,7 @@ struct AuthorizationTests {
         "may have answered all apps beforehand", arguments: [AuthorizationStatus.denied, .authorized])
     func answerToAll(_ status: AuthorizationStatus) throws {
         let fixture = try CenterFixture(status: .notDetermined)
-        fixture.center.answerToAll = status
+        fixture.authorizations.answerToAll = status
         #expect(fixture.ask(.settings) == [.authorization(.notDetermined)])
         #expect(fixture.ask(.requestAuthorization(options: 4)) == [.authorization(status)])
         #expect(fixture.ask(.settings) == [.authorization(status)])
@@ -52,11 +52,11 @@ struct AuthorizationTests {
         let start = fixture.now
         _ = fixture.add("once", .interval(milliseconds: 60_000, repeats: false))
         _ = fixture.add("again", .interval(milliseconds: 60_000, repeats: true))
-        _ = try fixture.center.decide(.denied, about: topic)
+        _ = try fixture.authorizations.decide(.denied, about: topic)
         fixture.pass(until: start.after(70))
         #expect(fixture.fired.isEmpty && fixture.list(.pending) == ["again"])
         #expect(fixture.list(.missed).isEmpty)
-        _ = try fixture.center.decide(.authorized, about: topic)
+        _ = try fixture.authorizations.decide(.authorized, about: topic)
         fixture.pass(until: start.after(130))
         #expect(fixture.fired == ["again"])
     }
@@ -72,7 +72,7 @@ struct AuthorizationTests {
                 return
             }
         }
-        fixture.center.attach(topic, for: stranger.stream)
+        fixture.fixture.registrations.attach(topic, for: stranger.stream)
         fixture.pass(until: fixture.now.after(2))
         #expect(
             fixture.fired == ["a"] && !stranger.told.contains { if case .fired = $0 { true } else { false } })
@@ -82,13 +82,13 @@ struct AuthorizationTests {
     func registration() throws {
         let fixture = try CenterFixture()
         _ = fixture.add("a", .interval(milliseconds: 1000, repeats: false))
-        fixture.fixture.router.register(topic, for: fixture.app.stream)
+        fixture.fixture.registrations.register(topic, for: fixture.app.stream)
         #expect(fixture.fixture.link.asked == ["register \(topic)"])
         fixture.fixture.arrive(1)
         fixture.endTurn()
         #expect(fixture.app.identities == [1])
-        fixture.fixture.router.unregister(topic, for: fixture.app.stream)
-        fixture.fixture.router.unregistered(topic)
+        fixture.fixture.registrations.unregister(topic, for: fixture.app.stream)
+        fixture.fixture.registrations.unregistered(topic)
         fixture.endTurn()
         fixture.pass(until: fixture.now.after(2))
         #expect(fixture.fired == ["a"])
@@ -99,7 +99,7 @@ struct AuthorizationTests {
     @Test("is not bothered by an app that has only its own notifications: the relay never hears of it")
     func localOnly() throws {
         let fixture = try CenterFixture()
-        fixture.fixture.router.welcomed([])
+        fixture.fixture.registrations.welcomed([])
         #expect(fixture.fixture.link.asked.isEmpty)
         #expect(fixture.add("a", nil) == .done && fixture.fired == ["a"])
         #expect(fixture.fixture.files.state.apps.wanted.isEmpty)

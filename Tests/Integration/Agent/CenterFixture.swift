@@ -5,31 +5,30 @@ import PostriderSchedules
 
 @testable import PostriderAgent
 
-/// An alarm clock that records the times that it is set to.
-final class RecordedAlarm: AlarmClock {
-    var moment: Moment?
-    func set(_ moment: Moment?) { self.moment = moment }
-}
-
 /// A router whose time the test moves, with an app that may notify.
 final class CenterFixture {
     static let topic = RecordedApp.topic
 
     let fixture: RouterFixture
-    let alarm = RecordedAlarm()
     private(set) var app = RecordedApp()
     private var lastCall: UInt64 = 0
-    private var zone = "Europe/Berlin"
-    private var reading: ClockReading?
+    private var lastAlarm = AlarmSetting(moment: nil)
 
     init(status: AuthorizationStatus = .authorized) throws {
         fixture = try RouterFixture()
+        fixture.zone = "Europe/Berlin"
         attend()
         guard status != .notDetermined else { return }
-        _ = try fixture.router.center.decide(status, about: Self.topic)
+        _ = try fixture.authorizations.decide(status, about: Self.topic)
     }
 
-    var center: LocalNotifications { fixture.router.center }
+    var center: LocalNotifications { fixture.center }
+    var authorizations: Authorizations { fixture.authorizations }
+    /// What the agent's alarm clock is set to.
+    var alarm: AlarmSetting {
+        if let setting = center.takeAlarm() { lastAlarm = setting }
+        return lastAlarm
+    }
     var now: Moment {
         get { Moment(milliseconds: fixture.clock.wallMilliseconds) }
         set { fixture.clock.wallMilliseconds = newValue.milliseconds }
@@ -37,12 +36,9 @@ final class CenterFixture {
 
     /// Prepares the router as an agent does at its start, and attaches an app.
     private func attend() {
-        center.alarm = alarm
-        center.zone = { [unowned self] in ZoneDirectory().rules(named: zone) ?? .gmt }
-        if let reading { center.readClock = { reading } }
         center.start()
         app = RecordedApp()
-        center.attach(Self.topic, for: app.stream)
+        fixture.registrations.attach(Self.topic, for: app.stream)
         endTurn()
     }
 
@@ -52,7 +48,7 @@ final class CenterFixture {
     /// - Parameter reading: what the device's clocks show at the start; nil: unknown.
     func restart(at moment: Moment? = nil, reading: ClockReading? = nil) throws {
         try fixture.kill()
-        self.reading = reading
+        fixture.reading = reading
         if let moment { now = moment }
         attend()
     }
@@ -77,7 +73,7 @@ final class CenterFixture {
 
     /// Changes the time zone of the device.
     func move(to zone: String) {
-        self.zone = zone
+        fixture.zone = zone
         center.clockChanged(byMilliseconds: 0)
     }
 

@@ -194,11 +194,11 @@ struct CenterKitTests {
             try await center.add(request("a"))
         }
         async let isAllowed = center.requestAuthorization(options: .alert)
-        while await agent.on({ $0.router.center.waiting.isEmpty }) { await Task.yield() }
-        await agent.on { [topic] in _ = try? $0.router.center.decide(.denied, about: topic) }
+        while await agent.on({ $0.authorizations.hasWaitingCalls == false }) { await Task.yield() }
+        await agent.on { [topic] in _ = try? $0.authorizations.decide(.denied, about: topic) }
         #expect(try await !isAllowed)
         #expect(try await center.authorizationStatus() == .denied)
-        await agent.on { [topic] in _ = try? $0.router.center.decide(.authorized, about: topic) }
+        await agent.on { [topic] in _ = try? $0.authorizations.decide(.authorized, about: topic) }
         #expect(await journal.first(3) == [.notDetermined, .denied, .authorized])
         try await center.add(request("a"))
         await application.end()
@@ -226,7 +226,7 @@ struct CenterKitTests {
         #expect(try await center.notificationCategories() == [category])
         let notice = LocalNotice(request: .sample("a", nil, title: "T"), at: Moment(milliseconds: 1000))
         await agent.on { [topic] parts in
-            let center = parts.router.center
+            let center = parts.center
             try? center.respond(to: .local(notice), of: topic, action: "reply", text: "yes")
             let payload = Array(#"{"aps":{}}"#.utf8)
             try? center.respond(

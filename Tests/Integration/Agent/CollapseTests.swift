@@ -46,15 +46,15 @@ struct CollapseTests {
     @Test("is given the newest of each topic, and of each registration", .bug(id: "A5"))
     func registrations() {
         let other = RecordedApp()
-        fixture.router.register("com.example.two", for: other.stream)
+        fixture.registrations.register("com.example.two", for: other.stream)
         fixture.router.left(other.stream)
         absent()
-        fixture.router.registered(Registered(topic: topic, deviceToken: .sample(1)))
+        fixture.registrations.registered(Registered(topic: topic, deviceToken: .sample(1)))
         push(1)
         push(2, topic: "com.example.two")
         // The registration ends, and a new one follows.
-        fixture.router.unregistered(topic)
-        fixture.router.registered(Registered(topic: topic, deviceToken: .sample(2)))
+        fixture.registrations.unregistered(topic)
+        fixture.registrations.registered(Registered(topic: topic, deviceToken: .sample(2)))
         push(3)
         push(4)
         #expect(fixture.attached().identities == [1, 4])
@@ -71,24 +71,24 @@ struct CollapseTests {
         let next = fixture.attached()
         #expect(next.identities == [2])
         push(3)
-        #expect(fixture.router.failed(Failed(delivery: 1, reason: "No."), by: next.stream))
+        #expect(fixture.deliveries.failed(Failed(delivery: 1, reason: "No."), by: next.stream))
         fixture.router.endTurn()
         fixture.clock.pass(milliseconds: 600_000)
         fixture.clock.fireTimers()
         fixture.router.endTurn()
         #expect(next.identities == [2, 3])
-        #expect(fixture.router.handled([2], by: next.stream))
+        #expect(fixture.deliveries.handled([2], by: next.stream))
         fixture.router.endTurn()
         #expect(fixture.attached().identities.isEmpty)
     }
 
     @Test("does not find a dead letter tried again behind a newer one", .bug(id: "A5"))
     func deadLetters() throws {
-        fixture.router.mostAttempts = 1
+        fixture.deliveries.mostAttempts = 1
         let app = fixture.attached()
         func die(_ identity: UInt64, _ delivery: UInt64, collapse: String) {
             push(identity, collapse: collapse)
-            #expect(fixture.router.failed(Failed(delivery: delivery, reason: "No."), by: app.stream))
+            #expect(fixture.deliveries.failed(Failed(delivery: delivery, reason: "No."), by: app.stream))
             fixture.router.endTurn()
         }
         die(1, 1, collapse: "score")
@@ -105,7 +105,7 @@ struct CollapseTests {
         // A dead letter that is retried can be replaced like any other notification.
         let row = try #require(try dead().keys.first)
         fixture.router.left(app.stream)
-        #expect(try fixture.router.retryDeadLetter(row))
+        #expect(try fixture.deliveries.retryDeadLetter(row))
         push(4, collapse: "other")
         #expect(fixture.attached().identities == [3, 4])
     }
@@ -119,7 +119,7 @@ struct CollapseTests {
         let app = fixture.attached()
         push(4)
         #expect(app.identities == [3, 4])
-        #expect(fixture.router.handled([1, 2], by: app.stream))
+        #expect(fixture.deliveries.handled([1, 2], by: app.stream))
         fixture.router.endTurn()
         #expect(reported.suffix(2) == ["handedOver 3", "handedOver 4"])
         #expect(reported.count == 4)
@@ -131,7 +131,7 @@ struct CollapseTests {
         let start = fixture.now
         #expect(fixture.add("tick", .interval(milliseconds: 60_000, repeats: true)) == .done)
         #expect(fixture.add("once", .interval(milliseconds: 60_000, repeats: false)) == .done)
-        fixture.fixture.router.register(topic, for: fixture.app.stream)
+        fixture.fixture.registrations.register(topic, for: fixture.app.stream)
         fixture.fixture.router.left(fixture.app.stream)
         // The code of an app sees two pushes of one collapse identifier as different notifications.
         fixture.fixture.arrive(1, collapse: "tick")
@@ -145,16 +145,12 @@ struct CollapseTests {
     @Test("has one alert, of the newest", .bug(id: "A5"))
     func alerts() throws {
         let fixture = try CenterFixture()
-        let presenter = Presenter(
-            fixture.fixture.files.state, router: fixture.fixture.router, manifests: [], bus: nil,
-            scheduler: fixture.fixture.clock,
-            log: .none)
-        fixture.fixture.router.presenter = presenter
-        fixture.fixture.router.register(topic, for: fixture.app.stream)
+        let presenter = fixture.fixture.presenter
+        fixture.fixture.registrations.register(topic, for: fixture.app.stream)
         fixture.fixture.router.left(fixture.app.stream)
         for count: UInt64 in 1...3 {
             let payload = #"{"aps":{"alert":"\#(count)"}}"#
-            fixture.fixture.router.delivered(
+            fixture.fixture.deliveries.delivered(
                 .sample(count, identity: count, payload: payload, collapse: "score"))
             fixture.endTurn()
         }

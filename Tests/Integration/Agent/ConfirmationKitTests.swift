@@ -117,7 +117,7 @@ struct ConfirmationKitTests {
     func nobody() async throws {
         let dispatcher = NotificationDispatcher()
         let application = try await stage.register(dispatcher)
-        await stage.agent.on { $0.router.mostAttempts = 2 }
+        await stage.agent.on { $0.deliveries.mostAttempts = 2 }
         let pushes = dispatcher.notifications(of: RemoteNotificationDidArrive.self, sender: application)
         await stage.push(1...1)
         for await _ in pushes {
@@ -190,7 +190,7 @@ struct ConfirmationKitTests {
         }
         let dispatcher = NotificationDispatcher()
         let application = try await stage.register(dispatcher)
-        await stage.agent.on { $0.router.mostAttempts = 1 }
+        await stage.agent.on { $0.deliveries.mostAttempts = 1 }
         let observations = [
             dispatcher.addObserver(named: .remoteNotificationDidArrive, sender: application) { push in
                 await Task.yield()
@@ -260,7 +260,7 @@ struct ConfirmationKitTests {
         let dispatcher = NotificationDispatcher()
         let application = try await stage.register(dispatcher)
         let journal = Journal<String>()
-        await stage.agent.on { parts in parts.router.system.whenAsleep = { journal.note("asleep") } }
+        await stage.agent.on { parts in parts.link.whenAsleep = { journal.note("asleep") } }
         let (gate, open) = AsyncStream<Void>.makeStream()
         let naps = dispatcher.notifications(of: DeviceWillSleep.self, sender: application)
         let loop = Task {
@@ -270,7 +270,7 @@ struct ConfirmationKitTests {
                 journal.note("done")
             }
         }
-        await stage.agent.on { $0.router.system.willSleep() }
+        await stage.agent.on { $0.system.willSleep() }
         _ = await journal.first(1)
         try await stage.roundTrip(application)
         #expect(journal.events == ["begun"])

@@ -34,27 +34,27 @@ struct ConsentTests {
         arguments: [AuthorizationStatus.authorized, .denied])
     func inAdvance(_ status: AuthorizationStatus) throws {
         let fixture = try RouterFixture()
-        #expect(try fixture.router.center.decide(status, about: topic))
+        #expect(try fixture.authorizations.decide(status, about: topic))
         try fixture.kill()
         let app = RecordedApp()
-        fixture.router.center.attach(topic, for: app.stream)
+        fixture.registrations.attach(topic, for: app.stream)
         #expect(app.told.last == .authorization(Authorization(topic: topic, status: status)))
         #expect(fixture.files.state.consents.decided.isEmpty)
         // A later decision counts, and a forgotten one has no effect.
-        #expect(try fixture.router.center.decide(.denied, about: topic))
+        #expect(try fixture.authorizations.decide(.denied, about: topic))
         try fixture.kill()
         let next = RecordedApp()
-        fixture.router.center.attach(topic, for: next.stream)
-        #expect(fixture.files.state.apps[topic].map { fixture.router.center.status(of: $0) } == .denied)
+        fixture.registrations.attach(topic, for: next.stream)
+        #expect(fixture.files.state.apps[topic].map { fixture.authorizations.status(of: $0) } == .denied)
     }
 
     @Test("can be said before it has run of some of what it will ask for", .bug(id: "A15"))
     func someInAdvance() throws {
         let fixture = try RouterFixture()
-        #expect(try fixture.router.center.decide(.authorized, about: topic, granting: [.alert, .badge]))
+        #expect(try fixture.authorizations.decide(.authorized, about: topic, granting: [.alert, .badge]))
         try fixture.kill()
         let (one, two) = (RecordedApp(), RecordedApp())
-        fixture.router.center.attach(topic, for: one.stream)
+        fixture.registrations.attach(topic, for: one.stream)
         func options(_ topic: String) -> NotificationOptions? {
             fixture.files.state.apps[topic].flatMap { fixture.files.state.centers[$0.number]?.options }
         }
@@ -63,10 +63,10 @@ struct ConsentTests {
         var manifest = AppManifest.sample("com.example.two")
         manifest.notifications = .authorized
         manifest.notificationOptions = .badge
-        _ = fixture.lifecycle.declare([manifest])
-        fixture.router.center.attach("com.example.two", for: two.stream)
+        _ = fixture.declare([manifest])
+        fixture.registrations.attach("com.example.two", for: two.stream)
         #expect(options("com.example.two") == .badge)
-        #expect(try fixture.router.center.decide(.authorized, about: "com.example.two"))
+        #expect(try fixture.authorizations.decide(.authorized, about: "com.example.two"))
         #expect(options("com.example.two") == .unnamed)
         withExtendedLifetime((one, two)) {}
     }
@@ -74,21 +74,18 @@ struct ConsentTests {
     @Test("is said in advance also of an app that only registers: its alerts are shown", .bug(id: "A15"))
     func registration() throws {
         let fixture = try RouterFixture()
-        #expect(try fixture.router.center.decide(.authorized, about: topic))
-        let presenter = Presenter(
-            fixture.files.state, router: fixture.router, manifests: [], bus: nil, scheduler: fixture.clock,
-            log: .none)
-        fixture.router.presenter = presenter
+        #expect(try fixture.authorizations.decide(.authorized, about: topic))
+        let presenter = fixture.presenter
         fixture.router.left(fixture.attached().stream)
-        fixture.router.delivered(.sample(1, identity: 1, payload: #"{"aps":{"alert":"b"}}"#))
+        fixture.deliveries.delivered(.sample(1, identity: 1, payload: #"{"aps":{"alert":"b"}}"#))
         fixture.router.endTurn()
         #expect(presenter.alerts.count == 1)
         // The owner's decision about an app that has never asked counts too.
         let other = RecordedApp()
-        fixture.router.register("com.example.two", for: other.stream)
-        #expect(try fixture.router.center.decide(.authorized, about: "com.example.two"))
+        fixture.registrations.register("com.example.two", for: other.stream)
+        #expect(try fixture.authorizations.decide(.authorized, about: "com.example.two"))
         #expect(
-            fixture.files.state.apps["com.example.two"].map { fixture.router.center.status(of: $0) }
+            fixture.files.state.apps["com.example.two"].map { fixture.authorizations.status(of: $0) }
                 == .authorized)
     }
 
@@ -98,23 +95,23 @@ struct ConsentTests {
         manifest.notifications = .authorized
         let fixture = try RouterFixture(manifests: [manifest])
         func known() -> AuthorizationStatus? {
-            fixture.files.state.apps[topic].map { fixture.router.center.status(of: $0) }
+            fixture.files.state.apps[topic].map { fixture.authorizations.status(of: $0) }
         }
         fixture.router.left(fixture.attached().stream)
         #expect(known() == .authorized)
-        #expect(try fixture.router.center.decide(.denied, about: topic))
+        #expect(try fixture.authorizations.decide(.denied, about: topic))
         fixture.router.left(fixture.attached().stream)
-        fixture.router.center.applyDecisions()
+        fixture.authorizations.applyDecisions()
         #expect(known() == .denied)
         // An app whose manifest comes later.
         let two = RecordedApp()
-        fixture.router.register("com.example.two", for: two.stream)
+        fixture.registrations.register("com.example.two", for: two.stream)
         var other = AppManifest.sample("com.example.two")
         other.notifications = .denied
-        _ = fixture.lifecycle.declare([manifest, other])
-        fixture.router.center.applyDecisions()
+        _ = fixture.declare([manifest, other])
+        fixture.authorizations.applyDecisions()
         #expect(
-            fixture.files.state.apps["com.example.two"].map { fixture.router.center.status(of: $0) }
+            fixture.files.state.apps["com.example.two"].map { fixture.authorizations.status(of: $0) }
                 == .denied)
     }
 
@@ -131,8 +128,8 @@ struct ConsentTests {
 
         private static func router(_ fixture: CenterFixture, _ screen: RecordedScreen) -> ConsentRequests {
             ConsentRequests(
-                fixture.fixture.files.state.consents, center: fixture.center, screen: screen, log: .none,
-                name: { _ in "<b>Tea</b>" })
+                fixture.fixture.files.state.consents, authorizations: fixture.authorizations, screen: screen,
+                trouble: fixture.fixture.trouble, log: .none, name: { _ in "<b>Tea</b>" })
         }
 
         /// Sends the app's request, and returns the answers so far.
@@ -224,7 +221,7 @@ struct ConsentTests {
         #expect(question.screen.shown.count == Limits.promptsPerTopic)
         #expect(question.statuses == [.notDetermined])
         // A decision by another way is reported to the app, too.
-        #expect(try question.fixture.center.decide(.authorized, about: topic))
+        #expect(try question.fixture.authorizations.decide(.authorized, about: topic))
         #expect(question.ask() == [.authorization(.authorized)])
     }
 

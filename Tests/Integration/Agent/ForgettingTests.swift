@@ -18,33 +18,33 @@ struct ForgettingTests {
     @Test("are forgotten with all that is theirs when their owner says so, and may come back as new ones")
     func forgetting() throws {
         let app = fixture.attached()
-        fixture.router.center.attach(topic, for: app.stream)
-        fixture.router.registered(Registered(topic: topic, deviceToken: .sample(1)))
-        #expect(try fixture.router.center.decide(.authorized, about: topic))
+        fixture.registrations.attach(topic, for: app.stream)
+        fixture.registrations.registered(Registered(topic: topic, deviceToken: .sample(1)))
+        #expect(try fixture.authorizations.decide(.authorized, about: topic))
         fixture.router.left(app.stream)
         fixture.arrive(1, 2)
         fixture.router.endTurn()
         let former = try #require(fixture.files.state.apps[topic])
-        #expect(try fixture.router.forgetApp(topic))
+        #expect(try fixture.registrations.forgetApp(topic))
         #expect(fixture.link.asked.last == "unregister \(topic)")
         #expect(try fixture.files.state.inbox.count(of: former.number) == 0)
         // Until the relay knows, the app counts as one that has unregistered.
         #expect(fixture.files.state.apps[topic]?.token == nil && fixture.files.state.apps.unwanted == [topic])
-        fixture.router.unregistered(topic)
+        fixture.registrations.unregistered(topic)
         #expect(fixture.files.state.apps[topic] == nil)
-        #expect(try !fixture.router.forgetApp(topic))
+        #expect(try !fixture.registrations.forgetApp(topic))
         let next = fixture.attached()
         #expect(next.identities.isEmpty && fixture.files.state.apps[topic]?.number != former.number)
-        fixture.router.center.attach(topic, for: next.stream)
+        fixture.registrations.attach(topic, for: next.stream)
         #expect(next.told.last == .authorization(Authorization(topic: topic, status: .notDetermined)))
     }
 
     @Test("that never registered at the relay are forgotten at once")
     func local() throws {
         let app = RecordedApp()
-        fixture.router.center.attach(topic, for: app.stream)
+        fixture.registrations.attach(topic, for: app.stream)
         fixture.router.left(app.stream)
-        #expect(try fixture.router.forgetApp(topic))
+        #expect(try fixture.registrations.forgetApp(topic))
         #expect(fixture.files.state.apps[topic] == nil && fixture.link.asked.isEmpty)
         try fixture.kill()
         #expect(fixture.files.state.apps[topic] == nil)
@@ -54,14 +54,14 @@ struct ForgettingTests {
     func addition() {
         let app = RecordedApp()
         let other = "com.example.two"
-        fixture.router.register(other, for: app.stream)
+        fixture.registrations.register(other, for: app.stream)
         fixture.router.left(app.stream)
         fixture.arrive(1, topic: other)
         fixture.router.endTurn()
         #expect(processes.isEmpty)
         let (added, removed) = fixture.lifecycle.declare([.sample(), .sample(other)])
         #expect(added == [other] && removed.isEmpty && fixture.lifecycle.isDeclared(other))
-        fixture.router.markDue(other)
+        fixture.streams.markDue(other)
         fixture.router.endTurn()
         #expect(processes.map(\.reason) == ["remote-notification"])
     }
@@ -71,7 +71,7 @@ struct ForgettingTests {
         fixture.router.left(fixture.attached().stream)
         let app = RecordedApp()
         let other = "com.example.two"
-        fixture.router.register(other, for: app.stream)
+        fixture.registrations.register(other, for: app.stream)
         fixture.router.endTurn()
         _ = fixture.lifecycle.declare([.sample(), .sample(other)])
         #expect(fixture.lifecycle.status(of: other)?.supervisor.state == .running)
@@ -85,10 +85,10 @@ struct ForgettingTests {
 
     @Test("that are declared find room however many others are there")
     func room() {
-        fixture.router.declare([topic: 1000])
+        fixture.declare(users: [topic: 1000])
         let stranger = RecordedApp(user: 7)
         for number in 1...Limits.registrationsPerDevice + 1 {
-            fixture.router.center.attach("com.example.n\(number)", for: stranger.stream)
+            fixture.registrations.attach("com.example.n\(number)", for: stranger.stream)
         }
         let reason = "This device has too many apps."
         #expect(
@@ -104,7 +104,7 @@ struct ForgettingTests {
     @Test("of another user now are given nothing of what comes for the topic, and told so")
     func newOwner() {
         let app = fixture.attached(user: 1000)
-        fixture.router.declare([topic: 1001])
+        fixture.declare(users: [topic: 1001])
         #expect(
             app.told.last
                 == .refused(
@@ -114,8 +114,8 @@ struct ForgettingTests {
         fixture.router.endTurn()
         #expect(app.identities.isEmpty)
         #expect(fixture.attached(user: 1001).identities == [1])
-        fixture.router.declare([topic: 1001, "com.example.two": 1000])
-        #expect(fixture.router.attachments[topic]?.streams.count == 1)
+        fixture.declare(users: [topic: 1001, "com.example.two": 1000])
+        #expect(fixture.streams.attachments[topic]?.streams.count == 1)
     }
 
     @Test("whose manifest is removed are ended, then forgotten, but not where something waits for them")
@@ -127,14 +127,14 @@ struct ForgettingTests {
         #expect(fixture.lifecycle.declare([]).removed == [topic])
         #expect(!fixture.lifecycle.isDeclared(topic) && fixture.lifecycle.status(of: topic) != nil)
         #expect(app.told.last == .lifeCycle(LifeCycle(topic: topic, event: .willTerminate)))
-        fixture.router.forgetUndeclared(topic)
+        fixture.registrations.forgetUndeclared(topic)
         #expect(fixture.files.state.apps[topic]?.isWanted == true, "a notification waits for it")
-        #expect(fixture.router.handled([1], by: app.stream))
+        #expect(fixture.deliveries.handled([1], by: app.stream))
         fixture.router.left(app.stream)
         fixture.router.endTurn()
         processes[0].end(.exited(0))
         #expect(fixture.lifecycle.status(of: topic) == nil)
-        fixture.router.forgetUndeclared(topic)
+        fixture.registrations.forgetUndeclared(topic)
         #expect(fixture.files.state.apps.unwanted == [topic])
     }
 
@@ -159,7 +159,7 @@ struct ForgettingTests {
     func strangers() throws {
         let app = fixture.attached()
         #expect(fixture.lifecycle.declare([]).removed == [topic])
-        fixture.router.forgetUndeclared(topic)
+        fixture.registrations.forgetUndeclared(topic)
         #expect(
             fixture.files.state.apps[topic]?.isWanted == true && fixture.lifecycle.status(of: topic) == nil)
         #expect(!app.told.contains(.lifeCycle(LifeCycle(topic: topic, event: .willTerminate))))

@@ -12,13 +12,7 @@ struct GrantTests {
         #"{"aps":{"alert":{"title":"T"},"badge":4,"sound":"ping","interruption-level":"critical"}}"#
 
     private func presenter(_ fixture: CenterFixture) -> Presenter {
-        let presenter = Presenter(
-            fixture.fixture.files.state, router: fixture.fixture.router, manifests: [], bus: nil,
-            scheduler: fixture.fixture.clock,
-            log: .none)
-        fixture.fixture.router.presenter = presenter
-        presenter.start()
-        return presenter
+        fixture.fixture.presenter
     }
 
     private func settings(_ fixture: CenterFixture) -> CenterSettings? {
@@ -31,7 +25,7 @@ struct GrantTests {
     }
 
     private func push(_ fixture: CenterFixture, _ identity: UInt64, _ payload: String = payload) {
-        fixture.fixture.router.delivered(.sample(identity, identity: identity, payload: payload))
+        fixture.fixture.deliveries.delivered(.sample(identity, identity: identity, payload: payload))
         fixture.endTurn()
     }
 
@@ -40,7 +34,7 @@ struct GrantTests {
     func badgeOnly() throws {
         let fixture = try CenterFixture()
         let presenter = presenter(fixture)
-        fixture.fixture.router.register(Self.topic, for: fixture.app.stream)
+        fixture.fixture.registrations.register(Self.topic, for: fixture.app.stream)
         #expect(ask(fixture, .badge) == .authorization(.authorized))
         push(fixture, 1)
         #expect(fixture.add("own", nil, title: "Own") == .done)
@@ -67,7 +61,8 @@ struct GrantTests {
         #expect(try alert().permitted == [.banner, .list] && alert().level == .timeSensitive)
         _ = ask(fixture, [.sound, .criticalAlert])
         #expect(try alert().permitted == [.banner, .list, .sound] && alert().level == .critical)
-        #expect(try fixture.center.decide(.authorized, about: Self.topic, granting: [.alert, .badge]))
+        #expect(
+            try fixture.authorizations.decide(.authorized, about: Self.topic, granting: [.alert, .badge]))
         #expect(try alert().permitted == [.banner, .list])
         #expect(settings(fixture)?.asked == [.alert, .sound, .criticalAlert])
         #expect(settings(fixture)?.granted == .alert)
@@ -87,7 +82,7 @@ struct GrantTests {
     func provisional() throws {
         let fixture = try CenterFixture(status: .notDetermined)
         let presenter = presenter(fixture)
-        fixture.fixture.router.register(Self.topic, for: fixture.app.stream)
+        fixture.fixture.registrations.register(Self.topic, for: fixture.app.stream)
         #expect(ask(fixture, [.alert, .sound, .badge, .provisional]) == .authorization(.provisional))
         push(fixture, 1)
         let alert = try #require(presenter.alerts.first)
@@ -95,9 +90,10 @@ struct GrantTests {
         #expect(fixture.add("own", nil) == .done)
         // An app that asks for interrupting alerts waits for the owner.
         #expect(ask(fixture, [.alert]) == nil)
-        #expect(try fixture.center.decide(.authorized, about: Self.topic))
+        #expect(try fixture.authorizations.decide(.authorized, about: Self.topic))
         #expect(settings(fixture)?.granted == [.alert, .sound, .badge])
-        #expect(try fixture.center.decide(.denied, about: Self.topic))
+        #expect(try fixture.authorizations.decide(.denied, about: Self.topic))
+        fixture.endTurn()
         #expect(presenter.alerts.isEmpty && settings(fixture)?.granted == [])
     }
 
@@ -115,7 +111,7 @@ struct GrantTests {
         }
         _ = ask(fixture, .badge)
         #expect(fixture.ask(.setBadge(9)).last == .done && settings(fixture)?.badge == 9)
-        _ = try fixture.center.decide(.denied, about: Self.topic)
+        _ = try fixture.authorizations.decide(.denied, about: Self.topic)
         #expect(settings(fixture)?.badge == 0)
     }
 

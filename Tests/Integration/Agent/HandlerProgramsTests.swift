@@ -17,8 +17,8 @@ struct HandlerProgramsTests {
     }
 
     private func inbox(_ fixture: RouterFixture) throws -> Int {
-        guard let record = fixture.router.state.apps[Self.topic] else { return 0 }
-        return try fixture.router.state.inbox.count(of: record.number)
+        guard let record = fixture.state.apps[Self.topic] else { return 0 }
+        return try fixture.state.inbox.count(of: record.number)
     }
 
     private func identities(_ fixture: RouterFixture) -> [UInt64] {
@@ -32,11 +32,11 @@ struct HandlerProgramsTests {
     @Test("are registered by the agent itself")
     func registration() throws {
         let fixture = try fixture()
-        #expect(fixture.router.state.apps.wanted == [Self.topic: .production])
+        #expect(fixture.state.apps.wanted == [Self.topic: .production])
         #expect(fixture.link.asked == ["register \(Self.topic)"])
         #expect(fixture.handlers.state(of: Self.topic) == "handler")
         let development = try self.fixture(AppManifest.Handler(environment: .development))
-        #expect(development.router.state.apps.wanted == [Self.topic: .development])
+        #expect(development.state.apps.wanted == [Self.topic: .development])
     }
 
     @Test("run one at a time, in order, and are done with exit code 0")
@@ -68,7 +68,7 @@ struct HandlerProgramsTests {
     @Test("that fail are started again later, while others go on, and end as dead letters")
     func failure() throws {
         let fixture = try fixture()
-        fixture.router.mostAttempts = 3
+        fixture.deliveries.mostAttempts = 3
         fixture.arrive(1, wantsReport: true)
         fixture.turn()
         fixture.recordedHandlers.runs[0].end(.exited(3), "no\nroom\n")
@@ -85,7 +85,7 @@ struct HandlerProgramsTests {
             fixture.turn()
         }
         #expect(identities(fixture) == [1, 2, 1, 1])
-        let letter = try #require(try fixture.router.state.deadLetters.letters().first)
+        let letter = try #require(try fixture.state.deadLetters.letters().first)
         #expect(letter.attempts == 3 && letter.reason == "The handler was ended by signal 11")
         #expect(
             reports(fixture) == [
@@ -97,7 +97,7 @@ struct HandlerProgramsTests {
     @Test("that are postponed are started again later, as often as they like")
     func postponed() throws {
         let fixture = try fixture()
-        fixture.router.mostAttempts = 2
+        fixture.deliveries.mostAttempts = 2
         fixture.arrive(1, wantsReport: true)
         for _ in 1...20 {
             fixture.turn()
@@ -119,12 +119,12 @@ struct HandlerProgramsTests {
     @Test("that cannot be started have failed")
     func noProgram() throws {
         let fixture = try fixture()
-        fixture.router.mostAttempts = 1
+        fixture.deliveries.mostAttempts = 1
         fixture.recordedHandlers.mistake = "The program /x is not there."
         fixture.arrive(1)
         fixture.turn()
         fixture.turn()
-        let reason = try fixture.router.state.deadLetters.letters().first?.reason
+        let reason = try fixture.state.deadLetters.letters().first?.reason
         #expect(reason == "The handler does not run: The program /x is not there.")
         fixture.recordedHandlers.mistake = nil
         fixture.arrive(2)
@@ -176,7 +176,7 @@ struct HandlerProgramsTests {
     func strangers() throws {
         let fixture = try fixture()
         let app = RecordedApp()
-        fixture.router.register(Self.topic, for: app.stream)
+        fixture.registrations.register(Self.topic, for: app.stream)
         guard case .refused(let refused)? = app.told.last else {
             Issue.record("the app is not refused")
             return
@@ -196,7 +196,7 @@ struct HandlerProgramsTests {
         #expect(fixture.handlers.declare([other]) == (["com.example.two"], [Self.topic]))
         #expect(fixture.recordedHandlers.runs[0].orders == ["terminate"])
         #expect(fixture.handlers.names == ["com.example.two"])
-        #expect(fixture.router.attachments[Self.topic] == nil)
+        #expect(fixture.streams.attachments[Self.topic] == nil)
         fixture.recordedHandlers.runs[0].end(.killed(15))
         #expect(fixture.handlers.declare([other]) == ([], []))
         #expect(try inbox(fixture) == 1)
@@ -207,7 +207,7 @@ struct HandlerProgramsTests {
         let fixture = try fixture()
         let payload =
             #"{"aps":{"alert":{"title":"T$(x)","body":"a\u0000\n'b"},"badge":3,"category":"c"},"x":1}"#
-        fixture.router.delivered(
+        fixture.deliveries.delivered(
             Deliver(
                 delivery: 1, identity: NotificationIdentity(high: 7, low: 5), topic: Self.topic,
                 payload: Array(payload.utf8), priority: .considerate,

@@ -29,7 +29,7 @@ struct HandlerWatchTests {
     func started() throws {
         let fixture = try RouterFixture(manifests: [.sample()])
         fixture.router.left(fixture.attached().stream)
-        fixture.router.mostAttempts = 2
+        fixture.deliveries.mostAttempts = 2
         fixture.arrive(1, 2)
         fixture.router.endTurn()
         for attempt in 1...2 {
@@ -66,7 +66,7 @@ struct HandlerWatchTests {
         fixture.arrive(1, 2)
         fixture.router.endTurn()
         pass(fixture, seconds: 60)
-        #expect(app.ended == [.deadlineExceeded] && fixture.router.attachments.isEmpty)
+        #expect(app.ended == [.deadlineExceeded] && fixture.streams.attachments.isEmpty)
         #expect(fixture.launcher.processes.allSatisfy { $0.orders.isEmpty })
         // The app comes back, and its end has counted as one attempt.
         let next = attached(fixture)
@@ -83,17 +83,17 @@ struct HandlerWatchTests {
         fixture.router.endTurn()
         for delivery: UInt64 in 1...3 {
             pass(fixture, seconds: 59)
-            #expect(fixture.router.handled([delivery], by: app.stream))
+            #expect(fixture.deliveries.handled([delivery], by: app.stream))
         }
         pass(fixture, seconds: 59)
-        #expect(fixture.router.failed(Failed(delivery: 4, reason: "No."), by: app.stream))
+        #expect(fixture.deliveries.failed(Failed(delivery: 4, reason: "No."), by: app.stream))
         fixture.router.endTurn()
         pass(fixture, seconds: 1000)
         #expect(app.ended.isEmpty)
         // After a pause without work, the time begins anew.
         #expect(app.identities == [1, 2, 3, 4, 4])
         pass(fixture, seconds: 59)
-        #expect(fixture.router.handled([5], by: app.stream))
+        #expect(fixture.deliveries.handled([5], by: app.stream))
         pass(fixture, seconds: 1000)
         #expect(app.ended.isEmpty)
     }
@@ -119,7 +119,7 @@ struct HandlerWatchTests {
         fixture.arrive(1)
         fixture.router.endTurn()
         let new = attached(fixture)
-        #expect(fixture.router.handled([1], by: new.stream))
+        #expect(fixture.deliveries.handled([1], by: new.stream))
         pass(fixture, seconds: 1000)
         #expect(old.ended.isEmpty && new.ended.isEmpty)
     }
@@ -128,9 +128,10 @@ struct HandlerWatchTests {
     func visible() throws {
         let fixture = try RouterFixture()
         let lines = Journal<String>()
-        let watch = HandlerWatch(fixture.clock, log: Log { level, line in lines.note("\(level): \(line)") })
-        let control = AgentControlHandler(
-            fixture.files.state, router: fixture.router, lifecycle: fixture.lifecycle, log: .none, user: 7)
+        let watch = HandlerWatch(
+            fixture.clock, log: Log { level, line in lines.note("\(level): \(line)") },
+            boundMilliseconds: { _ in Limits.handlerSeconds.usual * 1000 }, stuck: { _, _ in })
+        let control = fixture.control(user: 7)
         func apps() throws -> [AgentControl.App] {
             let answer = control.handle("GET", "/v1/apps", body: [], from: 7)
             return try JSONDecoder().decode([AgentControl.App].self, from: Data(answer.body))
@@ -145,7 +146,7 @@ struct HandlerWatchTests {
         pass(fixture, seconds: 15)
         #expect(lines.events == ["notice: \(topic) has been busy for 10 s with 1 notification"])
         #expect(try apps().first?.busySeconds == 25 && apps().first?.underWay == 1)
-        #expect(fixture.router.handled([1], by: app.stream))
+        #expect(fixture.deliveries.handled([1], by: app.stream))
         #expect(try apps().first?.busySeconds == nil)
     }
 
@@ -165,6 +166,6 @@ struct HandlerWatchTests {
         fixture.fixture.clock.fireTimers()
         try fixture.turn(times: 3)
         #expect(app.statuses[stream] == "\(GRPCStatus.deadlineExceeded.rawValue)")
-        #expect(fixture.fixture.router.attachments.isEmpty)
+        #expect(fixture.fixture.streams.attachments.isEmpty)
     }
 }

@@ -52,10 +52,10 @@ struct KitBoundTests {
             journal.note(response.actionIdentifier)
         }
         try application.start()
-        while await agent.on({ $0.router.attachments.isEmpty }) { await Task.yield() }
+        while await agent.on({ $0.streams.attachments.isEmpty }) { await Task.yield() }
         await agent.on { [topic] parts in
-            parts.router.mostAttempts = 1
-            try? parts.router.center.respond(
+            parts.deliveries.mostAttempts = 1
+            try? parts.center.respond(
                 to: .remote(payload: Array("{}".utf8)), of: topic, action: "swim", text: nil)
         }
         while await agent.on({ $0.letters.isEmpty }) { await Task.yield() }
@@ -72,13 +72,13 @@ struct KitBoundTests {
         let agent = try AgentFixture(scratch)
         await agent.on { [topic] parts in
             let stream = AppStream(user: getuid()) { _ in }
-            parts.router.center.take(
+            parts.center.take(
                 CenterCall(call: 1, topic: topic, order: .requestAuthorization(options: 4)), from: stream)
             for number in 1...Limits.noticesPerTopic {
                 var content = LocalContent()
                 content.body = String(repeating: "x", count: Limits.localRequestBytes - 100)
                 let request = LocalRequest(identifier: "\(number)", content: content, trigger: nil)
-                parts.router.center.take(
+                parts.center.take(
                     CenterCall(call: 2, topic: topic, order: .add(request)), from: stream)
             }
         }
@@ -123,7 +123,7 @@ struct KitBoundTests {
         async let told: Void = agent.on { parts in
             begun.note(())
             gate.wait()
-            parts.router.registered(Registered(topic: topic, deviceToken: .sample(1)))
+            parts.registrations.registered(Registered(topic: topic, deviceToken: .sample(1)))
         }
         _ = await begun.first(1)
         try application.unregisterForRemoteNotifications()

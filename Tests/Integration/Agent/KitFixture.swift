@@ -24,7 +24,7 @@ final class KitFixture: Sendable {
         async let token = application.registerForRemoteNotifications()
         while await agent.on({ $0.link.asked.isEmpty }) { await Task.yield() }
         await agent.on {
-            $0.router.registered(Registered(topic: RecordedApp.topic, deviceToken: .sample(1)))
+            $0.registrations.registered(Registered(topic: RecordedApp.topic, deviceToken: .sample(1)))
         }
         _ = try await token
         return application
@@ -47,9 +47,9 @@ final class KitFixture: Sendable {
     /// The numbers of the pushes that the agent still holds.
     func waiting() async -> [UInt64] {
         await agent.on { parts in
-            guard let record = parts.router.state.apps[RecordedApp.topic] else { return [] }
+            guard let record = parts.state.apps[RecordedApp.topic] else { return [] }
             var numbers: [UInt64] = []
-            try? parts.router.state.inbox.forEachPending(of: record.number, after: 0) { _, parcel in
+            try? parts.state.inbox.forEachPending(of: record.number, after: 0) { _, parcel in
                 numbers.append(parcel.identity.low)
                 return true
             }
@@ -64,7 +64,7 @@ final class KitFixture: Sendable {
     func letRetry() async {
         await agent.on { parts in
             parts.clock.pass(milliseconds: 10_000)
-            parts.router.redelivery.releaseDue()
+            parts.deliveries.redelivery.releaseDue()
         }
     }
 }

@@ -37,7 +37,7 @@ struct KitTests {
         let observation = observe(application, journal)
         async let token = application.registerForRemoteNotifications()
         while await agent.on({ $0.link.asked.isEmpty }) { await Task.yield() }
-        await agent.on { [registered = registered()] in $0.router.registered(registered) }
+        await agent.on { [registered = registered()] in $0.registrations.registered(registered) }
         #expect(try await token == DeviceToken.sample(1).hex)
         #expect(application.deviceToken == DeviceToken.sample(1).hex)
         for number in 1...200 as ClosedRange<UInt64> { await agent.deliver(sample(number)) }
@@ -57,7 +57,7 @@ struct KitTests {
         for round in 1...3 as ClosedRange<UInt64> {
             let agent = try AgentFixture(scratch)
             while await agent.on({ $0.link.asked.isEmpty && round == 1 }) { await Task.yield() }
-            await agent.on { [registered = registered()] in $0.router.registered(registered) }
+            await agent.on { [registered = registered()] in $0.registrations.registered(registered) }
             await agent.deliver(sample(round))
             #expect(await journal.first(Int(round)).last == String(round))
             await agent.kill()
@@ -75,7 +75,7 @@ struct KitTests {
         var agent = try AgentFixture(scratch) { $0.kill() }
         try await register(application, at: agent)
         await agent.on { [samples = [sample(1), sample(2), sample(3)]] parts in
-            for sample in samples { parts.router.delivered(sample) }
+            for sample in samples { parts.deliveries.delivered(sample) }
         }
         await agent.hasEnded()
         agent = try AgentFixture(scratch)
@@ -147,8 +147,8 @@ struct KitTests {
         async let token = application.registerForRemoteNotifications()
         while await agent.on({ [topic] in $0.link.asked.last != "register \(topic)" }) { await Task.yield() }
         await agent.on { [topic, again = registered(2)] parts in
-            parts.router.unregistered(topic)
-            parts.router.registered(again)
+            parts.registrations.unregistered(topic)
+            parts.registrations.registered(again)
         }
         #expect(try await token == DeviceToken.sample(2).hex)
         await application.end()
@@ -168,14 +168,14 @@ struct KitTests {
         while await agent.on({ $0.link.asked.isEmpty }) { await Task.yield() }
         #expect(await agent.on { $0.link.asked } == ["register \(topic) in development"])
         await agent.on { [topic] in
-            $0.router.registered(
+            $0.registrations.registered(
                 Registered(topic: topic, deviceToken: .sample(1), environment: .development))
         }
         #expect(try await token == DeviceToken.sample(1).hex)
         let other = self.application()
         async let otherToken = other.registerForRemoteNotifications()
         while await agent.on({ $0.link.asked.count < 2 }) { await Task.yield() }
-        await agent.on { [registered = registered(2)] in $0.router.registered(registered) }
+        await agent.on { [registered = registered(2)] in $0.registrations.registered(registered) }
         #expect(try await otherToken == DeviceToken.sample(2).hex)
         #expect(
             await failures.first(1)
@@ -190,7 +190,7 @@ struct KitTests {
     private func register(_ application: Application, at agent: AgentFixture) async throws {
         async let token = application.registerForRemoteNotifications()
         while await agent.on({ $0.link.asked.isEmpty }) { await Task.yield() }
-        await agent.on { [registered = registered()] in $0.router.registered(registered) }
+        await agent.on { [registered = registered()] in $0.registrations.registered(registered) }
         _ = try await token
     }
 

@@ -33,11 +33,11 @@ struct LifeCycleKitTests {
         let agent = try AgentFixture(scratch, manifests: [.sample(exitsOnSuspend: true)])
         let first = application()
         try first.start()
-        while await agent.on({ $0.router.attachments.isEmpty }) { await Task.yield() }
+        while await agent.on({ $0.streams.attachments.isEmpty }) { await Task.yield() }
         await first.end()
-        while await agent.on({ !$0.router.attachments.isEmpty }) { await Task.yield() }
+        while await agent.on({ !$0.streams.attachments.isEmpty }) { await Task.yield() }
         await agent.on { [topic] parts in
-            try? parts.router.center.respond(
+            try? parts.center.respond(
                 to: .remote(payload: Array(#"{"text":"1"}"#.utf8)), of: topic, action: "open", text: nil)
         }
         while await agent.on({ $0.launcher.processes.isEmpty }) { await Task.yield() }
@@ -67,9 +67,9 @@ struct LifeCycleKitTests {
         let channel = ChannelIdentity(high: 1, low: 2)
         await agent.on { [topic] parts in
             let app = RecordedApp(user: UserAccount.own)
-            parts.router.register(topic, for: app.stream)
+            parts.registrations.register(topic, for: app.stream)
             parts.router.left(app.stream)
-            parts.router.broadcast(.sample(1, identity: 1, channel: channel))
+            parts.deliveries.broadcast(.sample(1, identity: 1, channel: channel))
         }
         while await agent.on({ $0.launcher.processes.isEmpty }) { await Task.yield() }
         let (application, journal) = (application(), Journal<UserInfo>())
@@ -94,9 +94,9 @@ struct LifeCycleKitTests {
         try application.start()
         for round in 1...3 {
             let agent = try AgentFixture(scratch, manifests: manifests)
-            while await agent.on({ $0.router.attachments.isEmpty }) { await Task.yield() }
+            while await agent.on({ $0.streams.attachments.isEmpty }) { await Task.yield() }
             await agent.on { [topic] parts in
-                try? parts.router.center.respond(
+                try? parts.center.respond(
                     to: .remote(payload: Array("{}".utf8)), of: topic, action: "\(round)", text: nil)
             }
             while journal.events.count(where: { $0 == "responseDidArrive" }) < round { await Task.yield() }
@@ -119,22 +119,22 @@ struct LifeCycleKitTests {
             journal.note(response.actionIdentifier)
         }
         try application.start()
-        while await agent.on({ $0.router.attachments.isEmpty }) { await Task.yield() }
+        while await agent.on({ $0.streams.attachments.isEmpty }) { await Task.yield() }
         await agent.on { [topic] parts in
-            parts.router.mostAttempts = 3
-            try? parts.router.center.respond(
+            parts.deliveries.mostAttempts = 3
+            try? parts.center.respond(
                 to: .remote(payload: Array("{}".utf8)), of: topic, action: "swim", text: nil)
         }
         for attempt in 1...3 {
             _ = await journal.first(attempt)
-            while await agent.on({ parts in !parts.router.redelivery.isEmpty || !parts.letters.isEmpty })
+            while await agent.on({ parts in !parts.deliveries.redelivery.isEmpty || !parts.letters.isEmpty })
                 == false
             {
                 await Task.yield()
             }
             await agent.on { parts in
                 parts.clock.pass(milliseconds: 10_000)
-                parts.router.redelivery.releaseDue()
+                parts.deliveries.redelivery.releaseDue()
             }
         }
         #expect(await agent.on { $0.letters } == ["I cannot swim."])
@@ -154,15 +154,15 @@ struct LifeCycleKitTests {
             application?.stop()
         }
         try application.start()
-        while await agent.on({ $0.router.attachments.isEmpty }) { await Task.yield() }
+        while await agent.on({ $0.streams.attachments.isEmpty }) { await Task.yield() }
         await agent.on { [topic] parts in
             for action in ["1", "2"] {
-                try? parts.router.center.respond(
+                try? parts.center.respond(
                     to: .remote(payload: Array("{}".utf8)), of: topic, action: action, text: nil)
             }
         }
         await application.untilEnd()
-        while await agent.on({ !$0.router.attachments.isEmpty }) { await Task.yield() }
+        while await agent.on({ !$0.streams.attachments.isEmpty }) { await Task.yield() }
         #expect(await agent.on { $0.attempts } == [0])
         withExtendedLifetime(observation) {}
         await agent.kill()
@@ -172,11 +172,11 @@ struct LifeCycleKitTests {
 
 extension AgentFixture.Parts {
     /// The reasons of all dead letters.
-    var letters: [String] { (try? router.state.deadLetters.letters().map(\.reason)) ?? [] }
+    var letters: [String] { (try? parts.state.deadLetters.letters().map(\.reason)) ?? [] }
 
     /// The number of failed attempts for each waiting notification of the usual app.
     var attempts: [Int] {
-        guard let record = router.state.apps[RecordedApp.topic] else { return [] }
-        return (try? router.state.inbox.attempts(of: record.number).values.sorted()) ?? []
+        guard let record = parts.state.apps[RecordedApp.topic] else { return [] }
+        return (try? parts.state.inbox.attempts(of: record.number).values.sorted()) ?? []
     }
 }

@@ -16,6 +16,20 @@ struct LocalNotificationsTests {
         .interval(milliseconds: seconds * 1000, repeats: repeats)
     }
 
+    @Test("are handed to an app that listens as they are stored, and read from the disk only for another")
+    func inHand() throws {
+        let fixture = try CenterFixture()
+        // Whatever is stored from now on cannot be read.
+        try fixture.fixture.files.state.trusted.file.database.execute(
+            "CREATE TEMP TRIGGER damage AFTER INSERT ON inbox BEGIN UPDATE inbox SET message = x'00'; END")
+        #expect(fixture.add("now", nil) == .done)
+        #expect(fixture.add("soon", interval(60)) == .done)
+        fixture.pass(until: fixture.now.after(61))
+        #expect(fixture.fired == ["now", "soon"])
+        let next = fixture.fixture.attached()
+        #expect(next.told.allSatisfy { if case .fired = $0 { false } else { true } })
+    }
+
     @Test("hands over a notification when its moment comes, and lists it as delivered")
     func firing() throws {
         let start = fixture.now
@@ -73,7 +87,7 @@ struct LocalNotificationsTests {
         for identifier in ["a", "b"] { _ = fixture.add(identifier, interval(1)) }
         fixture.pass(until: start.after(2))
         let identities = fixture.firings.map(\.identity)
-        #expect(fixture.fixture.router.handled([1], by: fixture.app.stream))
+        #expect(fixture.fixture.deliveries.handled([1], by: fixture.app.stream))
         fixture.endTurn()
         try fixture.restart()
         #expect(fixture.firings.map(\.identity) == Array(identities.suffix(1)) && fixture.fired == ["b"])
@@ -214,7 +228,7 @@ struct LocalNotificationsTests {
         }
         #expect(responses.map(\.action) == ["reply"] && responses.map(\.text) == ["yes"])
         #expect(responses.map(\.subject) == [.local(notice)])
-        #expect(fixture.fixture.router.handled([1, 2], by: fixture.app.stream))
+        #expect(fixture.fixture.deliveries.handled([1, 2], by: fixture.app.stream))
         fixture.endTurn()
         try fixture.restart()
         #expect(fixture.app.delivered.isEmpty && fixture.fired.isEmpty)

@@ -85,8 +85,8 @@ struct PayloadTableTests {
         async let token = application.registerForRemoteNotifications()
         while await agent.on({ $0.link.asked.isEmpty }) { await Task.yield() }
         await agent.on {
-            $0.router.mostAttempts = 1
-            $0.router.registered(Registered(topic: "com.example.one", deviceToken: .sample(1)))
+            $0.deliveries.mostAttempts = 1
+            $0.registrations.registered(Registered(topic: "com.example.one", deviceToken: .sample(1)))
         }
         _ = try await token
         let payloads = [#"{"n":"#, "", "[1]", #"{"n":1}"#]

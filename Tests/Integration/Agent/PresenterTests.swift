@@ -13,17 +13,11 @@ struct PresenterTests {
 
     /// Makes a presenter as an agent has it after its start.
     private func presenter(_ fixture: CenterFixture) -> Presenter {
-        let presenter = Presenter(
-            fixture.fixture.files.state, router: fixture.fixture.router, manifests: [], bus: nil,
-            scheduler: fixture.fixture.clock,
-            log: .none)
-        fixture.fixture.router.presenter = presenter
-        presenter.start()
-        return presenter
+        fixture.fixture.presenter
     }
 
     private func push(_ fixture: CenterFixture, _ identity: UInt64, _ payload: String = payload) {
-        fixture.fixture.router.delivered(.sample(identity, identity: identity, payload: payload))
+        fixture.fixture.deliveries.delivered(.sample(identity, identity: identity, payload: payload))
         fixture.endTurn()
     }
 
@@ -35,7 +29,7 @@ struct PresenterTests {
     func alerts() throws {
         let fixture = try CenterFixture()
         let presenter = presenter(fixture)
-        fixture.fixture.router.register(Self.topic, for: fixture.app.stream)
+        fixture.fixture.registrations.register(Self.topic, for: fixture.app.stream)
         #expect(fixture.add("tea", nil, title: "Tea") == .done)
         push(fixture, 5)
         push(fixture, 6, "{}")
@@ -50,13 +44,14 @@ struct PresenterTests {
     func authorization() throws {
         let fixture = try CenterFixture(status: .denied)
         let presenter = presenter(fixture)
-        fixture.fixture.router.register(Self.topic, for: fixture.app.stream)
+        fixture.fixture.registrations.register(Self.topic, for: fixture.app.stream)
         push(fixture, 5)
         #expect(presenter.alerts.isEmpty && fixture.app.delivered.count == 1)
-        _ = try fixture.center.decide(.authorized, about: Self.topic)
+        _ = try fixture.authorizations.decide(.authorized, about: Self.topic)
         push(fixture, 6)
         #expect(presenter.alerts.count == 1)
-        _ = try fixture.center.decide(.denied, about: Self.topic)
+        _ = try fixture.authorizations.decide(.denied, about: Self.topic)
+        fixture.endTurn()
         #expect(presenter.alerts.isEmpty)
     }
 
@@ -69,7 +64,8 @@ struct PresenterTests {
         func store(_ identity: UInt64, failing failure: StoreError? = nil) throws {
             let parcel = Parcel.remote(.sample(identity, identity: identity, payload: Self.payload))
             try state.transaction { () throws(StoreError) in
-                _ = try state.inbox.store([Inbox.Arrival(app: app, parcel: parcel)])
+                _ = try state.inbox.store(
+                    [Inbox.Arrival(app: app, parcel: parcel)], at: Moment(milliseconds: 1))
                 if let failure { throw failure }
             }
         }
@@ -101,7 +97,7 @@ struct PresenterTests {
     func dismissal() throws {
         let fixture = try CenterFixture()
         let presenter = presenter(fixture)
-        fixture.fixture.router.register(Self.topic, for: fixture.app.stream)
+        fixture.fixture.registrations.register(Self.topic, for: fixture.app.stream)
         #expect(Responded.dismissAction == ResponseDidArrive.dismissActionIdentifier)
         func dismissed(_ identity: UInt64) -> [String] {
             push(fixture, identity)
@@ -149,7 +145,7 @@ struct PresenterTests {
         fixture.center.take(
             CenterCall(call: 200, topic: Self.topic, order: .add(.sample("tea", nil, title: "Tea"))),
             from: fixture.app.stream)
-        _ = try fixture.center.decide(.denied, about: Self.topic)
+        _ = try fixture.authorizations.decide(.denied, about: Self.topic)
         fixture.endTurn()
         #expect(presenter.alerts.isEmpty)
         #expect(try fixture.fixture.files.state.alerts.records().isEmpty)
@@ -173,7 +169,7 @@ struct PresenterTests {
     func decision() throws {
         let fixture = try CenterFixture()
         let presenter = presenter(fixture)
-        fixture.fixture.router.wish(
+        fixture.fixture.registrations.wish(
             PresentationWish(topic: Self.topic, decides: true), from: fixture.app.stream)
         func questions() -> [UInt64] {
             fixture.app.told.compactMap {
@@ -193,7 +189,8 @@ struct PresenterTests {
             Presentation(question: try #require(questions().last), options: []), from: fixture.app.stream)
         #expect(presenter.alerts.count == 1)
         // Another user's process has no say.
-        fixture.fixture.router.wish(PresentationWish(topic: Self.topic, decides: true), from: stranger.stream)
+        fixture.fixture.registrations.wish(
+            PresentationWish(topic: Self.topic, decides: true), from: stranger.stream)
         #expect(stranger.stream.decisions.isEmpty)
     }
 

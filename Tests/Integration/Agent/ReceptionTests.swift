@@ -50,7 +50,7 @@ struct ReceptionTests {
         let count = fixture.link.receptions.count
         fixture.arrive(1)
         fixture.router.endTurn()
-        #expect(fixture.router.handled([1], by: app.stream))
+        #expect(fixture.deliveries.handled([1], by: app.stream))
         fixture.router.endTurn()
         #expect(fixture.link.receptions.count == count)
         fixture.router.left(app.stream)
@@ -60,12 +60,12 @@ struct ReceptionTests {
         fixture.router.endTurn()
         #expect(fixture.link.receptions.last == Reception())
         let other = RecordedApp()
-        fixture.router.center.attach(topic, for: other.stream)
-        #expect(try fixture.router.center.decide(.denied, about: topic))
+        fixture.registrations.attach(topic, for: other.stream)
+        #expect(try fixture.authorizations.decide(.denied, about: topic))
         fixture.router.left(other.stream)
         fixture.router.endTurn()
         #expect(fixture.link.receptions.last == Reception(ignored: [topic]))
-        fixture.router.savesPower = true
+        fixture.reception.savesPower = true
         fixture.router.endTurn()
         #expect(fixture.link.receptions.last == Reception(savesPower: true, ignored: [topic]))
     }
@@ -73,24 +73,20 @@ struct ReceptionTests {
     @Test("wants what is for a closed app that may notify at once, and shows it", .bug(id: "A2"))
     func closedApp() throws {
         let fixture = try CenterFixture()
-        let presenter = Presenter(
-            fixture.fixture.files.state, router: fixture.fixture.router, manifests: [], bus: nil,
-            scheduler: fixture.fixture.clock,
-            log: .none)
-        fixture.fixture.router.presenter = presenter
-        fixture.fixture.router.register(topic, for: fixture.app.stream)
+        let presenter = fixture.fixture.presenter
+        fixture.fixture.registrations.register(topic, for: fixture.app.stream)
         fixture.fixture.router.left(fixture.app.stream)
         fixture.endTurn()
         #expect(fixture.fixture.link.receptions.last == Reception())
-        fixture.fixture.router.delivered(.sample(1, identity: 1, payload: #"{"aps":{"alert":"b"}}"#))
-        fixture.fixture.router.delivered(
+        fixture.fixture.deliveries.delivered(.sample(1, identity: 1, payload: #"{"aps":{"alert":"b"}}"#))
+        fixture.fixture.deliveries.delivered(
             .sample(2, identity: 2, payload: #"{"aps":{"content-available":1}}"#))
         fixture.endTurn()
         #expect(presenter.alerts.map(\.content.body) == ["b"])
         // Notifications for the app's code wait for the app.
         let app = fixture.fixture.attached()
         #expect(app.identities == [1, 2])
-        #expect(try fixture.center.decide(.denied, about: topic))
+        #expect(try fixture.authorizations.decide(.denied, about: topic))
         fixture.fixture.router.left(app.stream)
         fixture.endTurn()
         #expect(fixture.fixture.link.receptions.last == Reception(opportunistic: [topic]))

@@ -24,7 +24,7 @@ struct AgentRenewalTests {
         fixture.router.endTurn()
         state.trusted.file.database.isDoubtful = true
         fixture.arrive(2, topic: topic)
-        #expect(fixture.router.handled([1], by: app.stream))
+        #expect(fixture.deliveries.handled([1], by: app.stream))
         fixture.router.endTurn()
         #expect(fixture.link.acknowledged == [1] && fixture.link.asked.last == "start anew")
         return app
@@ -36,7 +36,7 @@ struct AgentRenewalTests {
         #expect(state.needsRenewal && app.identities == [1])
 
         try state.renew()
-        fixture.router.linkEnded()
+        fixture.router.receive(.ended)
         fixture.arrive(2)
         fixture.router.endTurn()
         #expect(fixture.link.acknowledged == [1, 3] && app.identities == [1, 2])
@@ -51,18 +51,23 @@ struct AgentRenewalTests {
         fixture.router.endTurn()
         let database = state.trusted.file.database
         var rows: [String] = []
-        state.inbox.whenStored = { _ throws(StoreError) in
-            // The transaction is rolled back here, and its log is found whole when the file is opened again.
-            rows = try Self.insertions(of: ["seen", "inbox"], in: database)
-            throw StoreError(.inputOutput, "The disk fails.")
+        let number = try #require(state.apps[RecordedApp.topic]).number
+        let arrival = Inbox.Arrival(app: number, parcel: .remote(.sample(2, identity: 2)))
+        #expect(throws: StoreError.self) {
+            try database.transaction { () throws(StoreError) in
+                _ = try state.inbox.store([arrival], at: Moment(milliseconds: 1))
+                // The transaction is rolled back here, and its log is found whole when the file is opened again.
+                rows = try Self.insertions(of: ["seen", "inbox"], in: database)
+                throw StoreError(.inputOutput, "The disk fails.")
+            }
         }
+        database.isDoubtful = true
         fixture.arrive(2)
         fixture.router.endTurn()
         #expect(app.identities == [1] && fixture.link.acknowledged == [1])
-        state.inbox.whenStored = nil
         try state.renew()
         for row in rows { try database.execute(row) }
-        fixture.router.linkEnded()
+        fixture.router.receive(.ended)
         fixture.arrive(2, 3)
         fixture.router.endTurn()
         #expect(app.identities == [1, 2, 3])
@@ -94,14 +99,14 @@ struct AgentRenewalTests {
     func window() throws {
         let app = fixture.attached()
         let other = RecordedApp()
-        fixture.router.register("com.example.two", for: other.stream)
+        fixture.registrations.register("com.example.two", for: other.stream)
         for identity in 1...200 as ClosedRange<UInt64> { fixture.arrive(identity) }
         fixture.arrive(1, topic: "com.example.two")
         fixture.router.endTurn()
         let window = UInt64(Limits.appWindow)
         #expect(app.identities == Array(1...window) && other.identities == [1])
         state.trusted.file.database.isDoubtful = true
-        #expect(fixture.router.handled(Array(1...window), by: app.stream))
+        #expect(fixture.deliveries.handled(Array(1...window), by: app.stream))
         fixture.router.endTurn()
         fixture.router.endTurn()
         #expect(app.identities == Array(1...window), "an agent that is killed now brings these again")
@@ -128,18 +133,16 @@ struct AgentRenewalTests {
         }
         let fixture = try RouterFixture(log: log)
         let state = fixture.files.state
-        var failures: [AgentFailure] = []
         let link = RelayLink(
-            configuration, to: Server(configuration.relay, tls: tls), state: state, router: fixture.router,
-            on: loop,
-            log: log, failed: { failures.append($0) })
+            configuration, to: Server(configuration.relay, tls: tls), state: state, trouble: fixture.trouble,
+            on: loop, log: log)
         state.trusted.file.database.isDoubtful = true
         link.start()
         while journal.events.isEmpty { loop.turn() }
-        try #require(failures.isEmpty, "a full disk ends the link, not the agent")
+        try #require(link.failure == nil, "a full disk ends the link, not the agent")
         try state.renew()
         while !link.isUp { loop.turn() }
-        #expect(try state.device() != nil && enrolled.events.count == 1 && failures.isEmpty)
+        #expect(try state.device() != nil && enrolled.events.count == 1 && link.failure == nil)
         var isStopped = false
         link.stop { isStopped = true }
         while !isStopped { loop.turn() }
@@ -149,10 +152,7 @@ struct AgentRenewalTests {
     func response() throws {
         let fixture = try CenterFixture()
         let state = fixture.fixture.files.state
-        let presenter = Presenter(
-            state, router: fixture.fixture.router, manifests: [], bus: nil, scheduler: fixture.fixture.clock,
-            log: .none)
-        fixture.fixture.router.presenter = presenter
+        let presenter = fixture.fixture.presenter
         #expect(fixture.add("tea", nil, title: "Tea") == .done)
         state.trusted.file.database.isDoubtful = true
         #expect(presenter.respond(to: "tea", of: CenterFixture.topic, action: "stop", text: nil))

@@ -39,7 +39,7 @@ struct RepeatedLineTests {
         let lines = Lines()
         let fixture = try RouterFixture(declarations: [RecordedApp.topic: 1000], log: lines.log)
         let app = RecordedApp(user: 1001)
-        for _ in 1...100 { fixture.router.register(RecordedApp.topic, for: app.stream) }
+        for _ in 1...100 { fixture.registrations.register(RecordedApp.topic, for: app.stream) }
         var filter = RepeatFilter()
         let told = lines.all.withLock { $0 }.flatMap { filter.take($0, now: 0) }
         #expect(told.count == 1 && told.first?.source == "1001")

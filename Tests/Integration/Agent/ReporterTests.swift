@@ -26,11 +26,11 @@ struct ReporterTests {
     func handedOver() {
         let app = fixture.attached()
         for identity: UInt64 in 1...3 {
-            fixture.router.delivered(deliver(identity, wantsReport: identity != 2))
+            fixture.deliveries.delivered(deliver(identity, wantsReport: identity != 2))
         }
         fixture.router.endTurn()
         #expect(app.delivered.allSatisfy { !$0.wantsReport }, "an app is not asked")
-        #expect(fixture.router.handled([1, 2, 3], by: app.stream))
+        #expect(fixture.deliveries.handled([1, 2, 3], by: app.stream))
         fixture.router.endTurn()
         #expect(fixture.link.reports.isEmpty)
         fixture.clock.fireTimers()
@@ -41,11 +41,11 @@ struct ReporterTests {
     @Test("is asked for also of what was kept over a kill of the agent")
     func kept() throws {
         fixture.router.left(fixture.attached().stream)
-        fixture.router.delivered(deliver(1))
+        fixture.deliveries.delivered(deliver(1))
         fixture.router.endTurn()
         try fixture.kill()
         let app = fixture.attached()
-        #expect(fixture.router.handled([1], by: app.stream))
+        #expect(fixture.deliveries.handled([1], by: app.stream))
         tell()
         #expect(reported == ["handedOver 1"])
     }
@@ -54,7 +54,7 @@ struct ReporterTests {
     func namesakes() throws {
         let app = fixture.attached()
         func arrive(_ push: UInt64, _ payload: String) {
-            fixture.router.delivered(
+            fixture.deliveries.delivered(
                 Deliver(
                     delivery: push, identity: NotificationIdentity(high: 7, low: 5), topic: "com.example.one",
                     payload: Array(payload.utf8), priority: .immediate, expiration: .nowOrNever,
@@ -69,7 +69,7 @@ struct ReporterTests {
         // The relay has sent this twice.
         arrive(102, alert("two"))
         fixture.router.endTurn()
-        #expect(fixture.router.handled([1, 2], by: app.stream))
+        #expect(fixture.deliveries.handled([1, 2], by: app.stream))
         tell()
         let events = fixture.link.reports.flatMap(\.events).map {
             "\($0.kind) \($0.identity.low) \($0.push) \($0.other)"
@@ -83,11 +83,11 @@ struct ReporterTests {
     @Test("is nothing of what an app fails at, and nothing at all where the owner does not want it")
     func nothing() {
         let app = fixture.attached()
-        fixture.router.delivered(deliver(1))
+        fixture.deliveries.delivered(deliver(1))
         fixture.router.endTurn()
-        #expect(fixture.router.failed(Failed(delivery: 1, reason: "No."), by: app.stream))
-        fixture.router.reporter.isOn = false
-        fixture.router.reporter.note(.shown, of: named(2))
+        #expect(fixture.deliveries.failed(Failed(delivery: 1, reason: "No."), by: app.stream))
+        fixture.reporter.isOn = false
+        fixture.reporter.note(.shown, of: named(2))
         fixture.clock.fireTimers()
         #expect(fixture.link.reports.isEmpty)
     }
@@ -96,26 +96,26 @@ struct ReporterTests {
     func link() {
         fixture.link.isUp = false
         let count = UInt64(Limits.reportsWaiting) + 3
-        for identity in 1...count { fixture.router.reporter.note(.begun, of: named(identity)) }
+        for identity in 1...count { fixture.reporter.note(.begun, of: named(identity)) }
         fixture.clock.fireTimers()
         #expect(fixture.link.reports.isEmpty)
         fixture.link.isUp = true
-        fixture.router.reporter.linkIsUp()
+        fixture.reporter.linkIsUp()
         #expect(reported == (4...count).map { "begun \($0)" })
         #expect(fixture.link.reports.allSatisfy { $0.events.count <= Limits.reportEvents })
-        fixture.router.reporter.linkIsUp()
+        fixture.reporter.linkIsUp()
         #expect(reported.count == Limits.reportsWaiting)
     }
 
     @Test("says steps again on the next link if the last one may have lost them, and no older ones")
     func lostLink() {
-        fixture.router.reporter.note(.begun, of: named(1), text: "well")
+        fixture.reporter.note(.begun, of: named(1), text: "well")
         fixture.clock.fireTimers()
         fixture.clock.pass(milliseconds: Int64(Limits.reportRepeatMilliseconds) + 1)
-        fixture.router.reporter.note(.begun, of: named(2))
+        fixture.reporter.note(.begun, of: named(2))
         fixture.clock.fireTimers()
-        fixture.router.linkEnded()
-        fixture.router.reporter.linkIsUp()
+        fixture.router.receive(.ended)
+        fixture.reporter.linkIsUp()
         #expect(reported == ["begun 1", "begun 2", "begun 2"])
         let events = fixture.link.reports.flatMap(\.events)
         #expect(events[1] == events[2] && events[0].text == "well")
@@ -128,27 +128,27 @@ struct ReporterTests {
     }
 
     private func nextLink() {
-        fixture.router.linkEnded()
-        fixture.router.reporter.linkIsUp()
+        fixture.router.receive(.ended)
+        fixture.reporter.linkIsUp()
     }
 
     @Test("sends on each next link the ends that no relay has confirmed, however short the links are")
     func confirmation() {
         fixture.link.confirms = true
         for identity in 1...200 as ClosedRange<UInt64> {
-            fixture.router.reporter.note(.done, of: named(identity))
+            fixture.reporter.note(.done, of: named(identity))
         }
         tell()
         for _ in 1...20 { nextLink() }
         #expect(reported.count == 21 * 200 && fixture.link.confirmations == 21)
-        fixture.router.reporter.note(.done, of: named(201))
+        fixture.reporter.note(.done, of: named(201))
         tell()
         #expect(fixture.link.confirmations == 21)
-        fixture.router.reporter.confirmed()
+        fixture.reporter.confirmed()
         #expect(fixture.link.confirmations == 22 && reported.last == "done 201")
         nextLink()
         #expect(reported.suffix(2) == ["done 201", "done 201"])
-        fixture.router.reporter.confirmed()
+        fixture.reporter.confirmed()
         nextLink()
         #expect(reported.count == 21 * 200 + 2)
     }
@@ -156,21 +156,21 @@ struct ReporterTests {
     @Test("has the ends of pushes still after the agent was killed, until a relay has confirmed them")
     func killed() throws {
         let app = fixture.attached()
-        for identity in 1...3 as ClosedRange<UInt64> { fixture.router.delivered(deliver(identity)) }
+        for identity in 1...3 as ClosedRange<UInt64> { fixture.deliveries.delivered(deliver(identity)) }
         fixture.router.endTurn()
-        #expect(fixture.router.handled([1, 2], by: app.stream))
+        #expect(fixture.deliveries.handled([1, 2], by: app.stream))
         fixture.router.endTurn()
         try fixture.kill()
         #expect(reported.isEmpty)
         fixture.link.confirms = true
-        fixture.router.reporter.linkIsUp()
+        fixture.reporter.linkIsUp()
         #expect(reported == ["handedOver 1", "handedOver 2"])
-        fixture.router.reporter.confirmed()
+        fixture.reporter.confirmed()
         // The confirmed ones are removed from the disk a while later, or with the next commit.
         fixture.clock.fireTimers()
         fixture.router.endTurn()
         try fixture.kill()
-        fixture.router.reporter.linkIsUp()
+        fixture.reporter.linkIsUp()
         #expect(reported == ["handedOver 1", "handedOver 2"])
         #expect(try fixture.files.state.reports.entries(after: 0, atMost: 9).isEmpty)
     }
@@ -179,10 +179,10 @@ struct ReporterTests {
     func parts() {
         fixture.link.confirms = true
         let count = UInt64(Limits.reportsUnconfirmed) + 9
-        for identity in 1...count { fixture.router.reporter.note(.gaveUp, of: named(identity), text: "No.") }
+        for identity in 1...count { fixture.reporter.note(.gaveUp, of: named(identity), text: "No.") }
         tell()
         #expect(reported.count == Limits.reportsUnconfirmed)
-        fixture.router.reporter.confirmed()
+        fixture.reporter.confirmed()
         #expect(reported == (1...count).map { "gaveUp \($0)" })
         #expect(fixture.link.reports.flatMap(\.events).allSatisfy { $0.text == "No." })
     }
@@ -192,7 +192,7 @@ struct ReporterTests {
         fixture.link.isUp = false
         for part in 0..<5 as Range<UInt64> {
             for identity in 1...1024 as ClosedRange<UInt64> {
-                fixture.router.reporter.note(.done, of: named(part * 1024 + identity))
+                fixture.reporter.note(.done, of: named(part * 1024 + identity))
             }
             fixture.router.endTurn()
         }
@@ -206,12 +206,12 @@ struct ReporterTests {
 
     @Test("leaves out the steps of an ended push that the relay may not have")
     func superseded() {
-        let reporter = fixture.router.reporter
+        let reporter = fixture.reporter
         for identity in 1...3 as ClosedRange<UInt64> { reporter.note(.begun, of: named(identity)) }
         fixture.clock.fireTimers()
         reporter.note(.done, of: named(1))
         fixture.router.endTurn()
-        fixture.router.linkEnded()
+        fixture.router.receive(.ended)
         reporter.note(.failed, of: named(2))
         reporter.note(.gaveUp, of: named(2))
         fixture.router.endTurn()

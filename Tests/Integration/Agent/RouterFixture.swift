@@ -1,25 +1,40 @@
 import PostriderCourier
 import PostriderNotifications
+import PostriderSchedules
+import PostriderSystem
 
 @testable import PostriderAgent
 
 /// A router with a recorded link whose apps record what they are told. It can be killed at any point.
+@dynamicMemberLookup
 final class RouterFixture {
     let files: StateFixture
     let link = RecordedLink()
     let clock = StandingClock()
     let launcher = RecordedLauncher()
+    let sleepLock = RecordedLock()
+    private(set) var parts: AgentParts
     private(set) var router: AppRouter
-    private(set) var lifecycle: AppLifecycle
     let recordedHandlers = RecordedHandlers()
     /// The handlers' clock, which shows the same time.
     let handlerClock: DueClock
     private(set) var handlers: HandlerPrograms
     private let declarations: [String: UInt32]
     private var lastDelivery: UInt64 = 0
+    /// What the device's clocks show; nil: unknown.
+    var reading: ClockReading? { didSet { surroundings.reading = reading } }
+    /// The name of the device's time zone.
+    var zone: String? { didSet { surroundings.zone = zone } }
 
     private let manifests: [AppManifest]
     private let log: Log
+    private let surroundings = Surroundings()
+
+    /// What the parts read of the device.
+    private final class Surroundings {
+        var reading: ClockReading?
+        var zone: String?
+    }
 
     init(
         declarations: [String: UInt32] = [:], manifests: [AppManifest] = [], log: Log = .none
@@ -29,49 +44,81 @@ final class RouterFixture {
         self.manifests = manifests
         self.log = log
         handlerClock = DueClock(clock)
-        (router, lifecycle) = Self.makeParts(files, declarations, manifests, launcher, clock, log)
-        handlers = Self.makeHandlers(manifests, router, recordedHandlers, handlerClock, log)
+        parts = Self.makeParts(
+            files.state, DeclaredApps(manifests, users: declarations),
+            .init(
+                link: link, launcher: launcher, sleepLock: sleepLock, random: { 0 }, scheduler: clock,
+                log: log),
+            surroundings)
+        router = AppRouter(parts, scheduler: clock)
+        handlers = Self.makeHandlers(manifests, parts, recordedHandlers, handlerClock, log)
         open()
     }
 
+    /// The parts of the agent by name.
+    subscript<Part>(dynamicMember path: KeyPath<AgentParts, Part>) -> Part { parts[keyPath: path] }
+
     private static func makeHandlers(
-        _ manifests: [AppManifest], _ router: AppRouter, _ launcher: RecordedHandlers, _ clock: DueClock,
+        _ manifests: [AppManifest], _ parts: AgentParts, _ launcher: RecordedHandlers, _ clock: DueClock,
         _ log: Log
     ) -> HandlerPrograms {
         HandlerPrograms(
-            manifests, router: router, programs: launcher, units: launcher, scheduler: clock, log: log)
+            manifests, registrations: parts.registrations, deliveries: parts.deliveries, programs: launcher,
+            units: launcher, scheduler: clock, log: log)
     }
 
     private static func makeParts(
-        _ files: StateFixture, _ declarations: [String: UInt32], _ manifests: [AppManifest],
-        _ launcher: RecordedLauncher, _ clock: StandingClock, _ log: Log
-    ) -> (AppRouter, AppLifecycle) {
-        let router = AppRouter(files.state, declarations: declarations, scheduler: clock, log: log)
-        let lifecycle = AppLifecycle(
-            manifests.filter { $0.handler == nil }, state: files.state, router: router, launcher: launcher,
-            scheduler: clock, log: log,
-            random: { 0 })
-        return (router, lifecycle)
+        _ state: AgentState, _ declared: DeclaredApps, _ outside: AgentParts.Surroundings,
+        _ device: Surroundings
+    ) -> AgentParts {
+        var outside = outside
+        outside.readClock = { device.reading }
+        outside.zone = { ZoneDirectory().named(device.zone) }
+        return AgentParts(
+            state, declared: declared,
+            trouble: StateTrouble(state, scheduler: outside.scheduler, log: outside.log), in: outside)
     }
 
     private func open() {
-        router.link = link
-        router.lifecycle = lifecycle
-        router.programs = handlers
-        lifecycle.start()
+        parts.lifecycle.start()
         handlers.start()
-        router.markAllDue()
+        parts.presenter.start()
+        parts.markAllDue()
         router.endTurn()
     }
 
     /// Kills the agent and restarts it; all its streams and the link are gone.
     func kill() throws {
         try files.kill()
-        (router, lifecycle) = Self.makeParts(files, declarations, manifests, launcher, clock, log)
-        handlers = Self.makeHandlers(manifests, router, recordedHandlers, handlerClock, log)
+        parts = Self.makeParts(
+            files.state, DeclaredApps(manifests, users: declarations),
+            .init(
+                link: link, launcher: launcher, sleepLock: sleepLock, random: { 0 }, scheduler: clock,
+                log: log),
+            surroundings)
+        router = AppRouter(parts, scheduler: clock)
+        handlers = Self.makeHandlers(manifests, parts, recordedHandlers, handlerClock, log)
         open()
         link.acknowledged = []
         lastDelivery = 0
+    }
+
+    /// Declares apps anew, as a reloaded configuration does. Returns the topics that were added and removed.
+    func declare(_ manifests: [AppManifest]) -> (added: [String], removed: [String]) {
+        parts.declared.declare(manifests, users: declarations)
+        return parts.lifecycle.declare(manifests)
+    }
+
+    /// Declares the users of topics anew.
+    func declare(users: [String: UInt32]) {
+        parts.declared.declare(Array(parts.declared.manifests.values), users: users)
+        parts.registrations.declarationsChanged()
+    }
+
+    /// Answers the commands of the device's owner, who is this user.
+    func control(user: UInt32 = UserAccount.own) -> AgentControlHandler {
+        AgentControlHandler(
+            parts, handlers: handlers, link: link, scheduler: clock, log: .none, user: user)
     }
 
     func arrive(
@@ -80,12 +127,24 @@ final class RouterFixture {
     ) {
         for identity in identities {
             lastDelivery += 1
-            router.delivered(
+            parts.deliveries.delivered(
                 .sample(
                     lastDelivery, identity: identity, topic: topic, collapse: collapse,
                     wantsReport: wantsReport))
         }
     }
+}
+
+/// A sleep lock that records the calls.
+final class RecordedLock: SleepLock {
+    var done: [String] = []
+    func take() { done.append("take") }
+    func release() { done.append("release") }
+}
+
+extension ZoneDirectory {
+    /// The rules of a zone; those of the device if no name is given.
+    func named(_ name: String?) -> ZoneRules { name.map { rules(named: $0) ?? .gmt } ?? current }
 }
 
 /// An app that is attached to a router.
@@ -125,7 +184,7 @@ extension RouterFixture {
     /// Attaches an app of this user, with a registration of the usual topic.
     func attached(user: UInt32 = 1000, process: Int32? = nil) -> RecordedApp {
         let app = RecordedApp(user: user, process: process)
-        router.register(RecordedApp.topic, for: app.stream)
+        parts.registrations.register(RecordedApp.topic, for: app.stream)
         router.endTurn()
         return app
     }

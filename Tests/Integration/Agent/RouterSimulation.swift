@@ -74,7 +74,7 @@ final class RouterSimulation {
     private func endTurn() throws {
         fixture.router.endTurn()
         heed()
-        if !isFull, fixture.router.redelivery.isEmpty { checkRest(dead: try dead) }
+        if !isFull, fixture.deliveries.redelivery.isEmpty { checkRest(dead: try dead) }
     }
 
     /// Ends the simulation: faults stop, the newest apps get all messages, the agent is killed, and an app handles
@@ -119,7 +119,7 @@ final class RouterSimulation {
         for topic in Self.topics {
             guard
                 let newest = streams.last(where: {
-                    $0.app.stream === fixture.router.attachments[topic]?.streams.last
+                    $0.app.stream === fixture.streams.attachments[topic]?.streams.last
                 }),
                 newest.app.stream.hasRoom
             else { continue }
@@ -145,8 +145,8 @@ final class RouterSimulation {
 
     private func attach(_ wanted: [String]) {
         let stream = Stream()
-        for topic in wanted { fixture.router.register(topic, for: stream.app.stream) }
-        stream.topics = wanted.filter { fixture.router.attachments[$0]?.streams.last === stream.app.stream }
+        for topic in wanted { fixture.registrations.register(topic, for: stream.app.stream) }
+        stream.topics = wanted.filter { fixture.streams.attachments[$0]?.streams.last === stream.app.stream }
         if !stream.topics.isEmpty { streams.append(stream) }
     }
 
@@ -157,7 +157,7 @@ final class RouterSimulation {
     }
 
     private func settle(_ stream: Stream, _ numbers: [UInt64]) {
-        #expect(fixture.router.handled(numbers, by: stream.app.stream))
+        #expect(fixture.deliveries.handled(numbers, by: stream.app.stream))
         for number in numbers {
             if let identity = stream.underWay.removeValue(forKey: number) {
                 handled[identity] = handled[identity] ?? false
@@ -170,7 +170,7 @@ final class RouterSimulation {
             let number = stream.underWay.keys.min(),
             let identity = stream.underWay.removeValue(forKey: number)
         else { return }
-        #expect(fixture.router.failed(Failed(delivery: number, reason: "No."), by: stream.app.stream))
+        #expect(fixture.deliveries.failed(Failed(delivery: number, reason: "No."), by: stream.app.stream))
         failures[identity, default: 0] += 1
         rests[identity] = fixture.clock.now + UInt64(Limits.redeliveryMilliseconds) * 1_000_000
     }
@@ -193,7 +193,7 @@ final class RouterSimulation {
 
     private func pass(milliseconds: Int64) {
         fixture.clock.pass(milliseconds: milliseconds)
-        fixture.router.redelivery.releaseDue()
+        fixture.deliveries.redelivery.releaseDue()
         fixture.clock.fireTimers()
     }
 
@@ -211,7 +211,7 @@ final class RouterSimulation {
         else { return }
         failures[letter.parcel.identity.low] = 0
         rests[letter.parcel.identity.low] = nil
-        #expect(try fixture.router.retryDeadLetter(letter.row))
+        #expect(try fixture.deliveries.retryDeadLetter(letter.row))
     }
 
     // MARK: What has come of it
@@ -224,10 +224,10 @@ final class RouterSimulation {
         }
         fixture.link.acknowledged = []
         for stream in streams { listen(to: stream) }
-        if !fixture.router.hasHandled { handled = handled.mapValues { _ in true } }
+        if !fixture.deliveries.hasHandled { handled = handled.mapValues { _ in true } }
         guard fixture.link.asked.contains("start anew") else { return }
         fixture.link.asked = []
-        fixture.router.linkEnded()
+        fixture.router.receive(.ended)
         arrived = []
         for identity in unacknowledged { arrive(identity) }
     }
@@ -248,7 +248,7 @@ final class RouterSimulation {
         for deliver in news {
             let identity = deliver.identity.low
             #expect(
-                fixture.router.attachments[deliver.topic]?.streams.last === stream.app.stream,
+                fixture.streams.attachments[deliver.topic]?.streams.last === stream.app.stream,
                 "an older app is told")
             #expect(stored.contains(identity), "\(identity) is handed over, and is not safe")
             #expect(topics[identity] == deliver.topic && stream.topics.contains(deliver.topic))

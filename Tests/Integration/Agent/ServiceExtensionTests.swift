@@ -26,10 +26,11 @@ struct ServiceExtensionTests {
     {
         await agent.on { parts in
             let app = RecordedApp()
-            parts.router.register(Self.topic, for: app.stream)
-            parts.router.center.attach(Self.topic, for: app.stream)
-            _ = try? parts.router.center.decide(.authorized, about: Self.topic)
-            parts.router.delivered(.sample(identity, identity: identity, topic: Self.topic, payload: payload))
+            parts.registrations.register(Self.topic, for: app.stream)
+            parts.registrations.attach(Self.topic, for: app.stream)
+            _ = try? parts.authorizations.decide(.authorized, about: Self.topic)
+            parts.deliveries.delivered(
+                .sample(identity, identity: identity, topic: Self.topic, payload: payload))
             parts.router.endTurn()
             return app.delivered.last?.payload ?? []
         }
@@ -42,8 +43,8 @@ struct ServiceExtensionTests {
 
     private func delivered(_ agent: AgentFixture) async -> [String] {
         await agent.on { parts in
-            guard let record = parts.router.state.apps[Self.topic] else { return [] }
-            let notices = try? parts.router.state.schedule.notices(of: record.number, .delivered)
+            guard let record = parts.state.apps[Self.topic] else { return [] }
+            let notices = try? parts.state.schedule.notices(of: record.number, .delivered)
             return notices?.map(\.request.content.title) ?? []
         }
     }

@@ -11,7 +11,6 @@ import PostriderTransport
 final class SocketFixture {
     let fixture: RouterFixture
     let server: AppServer
-    private let control: AgentControlHandler
     private let cost: Cost
     private(set) var apps: [SocketApp] = []
 
@@ -30,14 +29,13 @@ final class SocketFixture {
     /// - Parameter callsPerTurn: the number of calls after which a turn's time for calls is used up.
     init(callsPerTurn: UInt64) throws {
         fixture = try RouterFixture()
-        control = AgentControlHandler(
-            fixture.files.state, router: fixture.router, lifecycle: fixture.lifecycle, log: .none)
         let cost = Cost(fixture.clock)
         cost.callNanoseconds = Limits.callNanosecondsPerTurn / callsPerTurn
         self.cost = cost
         server = AppServer(
-            router: fixture.router, control: control, scheduler: fixture.clock, readClock: { cost.read() },
-            log: .none)
+            router: fixture.router, system: fixture.system, control: fixture.control(),
+            scheduler: fixture.clock,
+            readClock: { cost.read() }, log: .none)
     }
 
     /// Connects a process of this user; nil if the socket refuses it.

@@ -108,6 +108,11 @@ final class RecordedLink: OutboundLink {
     }
 
     func startAnew() { asked.append("start anew") }
+
+    var whenAsleep: () -> Void = {}
+    var whenAwake: () -> Void = {}
+    func sleep() { whenAsleep() }
+    func wake() { whenAwake() }
 }
 
 extension Deliver {

@@ -6,36 +6,31 @@ import Testing
 
 @Suite("What happens to the device, at the router")
 struct SystemEventsTests {
-    /// A sleep lock that records the calls.
-    private final class RecordedLock: SleepLock {
-        var done: [String] = []
-        func take() { done.append("take") }
-        func release() { done.append("release") }
-    }
-
     private let fixture: RouterFixture
-    private let lock = RecordedLock()
-    private var system: SystemEvents { fixture.router.system }
+    private var lock: RecordedLock { fixture.sleepLock }
+    private var system: SystemEvents { fixture.system }
 
-    init() throws {
-        fixture = try RouterFixture()
-        fixture.router.system.sleepLock = lock
-    }
+    init() throws { fixture = try RouterFixture() }
 
     private func events(_ app: RecordedApp) -> [SystemEvent] {
         app.told.compactMap { if case .system(let event) = $0 { event } else { nil } }
     }
 
+    private func clockChanged(byMilliseconds shift: Int64, zone: String) {
+        fixture.zone = zone
+        system.clockChanged(byMilliseconds: shift)
+    }
+
     private func app(_ topic: String, of user: UInt32 = 1000) -> RecordedApp {
         let app = RecordedApp(user: user)
-        fixture.router.register(topic, for: app.stream)
+        fixture.registrations.register(topic, for: app.stream)
         return app
     }
 
     @Test("is told to every app that is attached, once on each stream, and to none that comes later")
     func everybody() {
         let apps = [app("com.example.one"), app("com.example.two", of: 7)]
-        fixture.router.register("com.example.three", for: apps[0].stream)
+        fixture.registrations.register("com.example.three", for: apps[0].stream)
         let event = SystemEvent.link(LinkChange(phase: .didConnect, relay: "r:1"))
         system.tell(event)
         for app in apps { #expect(events(app) == [event]) }
@@ -49,7 +44,7 @@ struct SystemEventsTests {
     func deafness() {
         var told: [AgentMessage] = []
         let stream = AppStream(user: 1, countUnsent: { Limits.unsentBytesPerStream }) { told.append($0) }
-        fixture.router.register("com.example.one", for: stream)
+        fixture.registrations.register("com.example.one", for: stream)
         told = []
         system.tell(.power(PowerChange(phase: .didWake, sleep: 1)))
         #expect(told.isEmpty)
@@ -58,8 +53,8 @@ struct SystemEventsTests {
     @Test("lets the device sleep when all apps are ready for it, and takes the lock again when it is awake")
     func sleep() {
         var steps: [String] = []
-        system.whenAsleep = { steps.append("asleep") }
-        system.whenAwake = { steps.append("awake") }
+        fixture.link.whenAsleep = { steps.append("asleep") }
+        fixture.link.whenAwake = { steps.append("awake") }
         let (first, second) = (app("com.example.one"), app("com.example.two"))
         system.willSleep()
         #expect(events(first) == [.power(PowerChange(phase: .willSleep, sleep: 1))])
@@ -92,13 +87,13 @@ struct SystemEventsTests {
 
     @Test("tells of a clock that was set and of another zone, and of neither where nothing is changed")
     func clock() {
-        system.clockChanged(byMilliseconds: 0, zone: "GMT")
+        clockChanged(byMilliseconds: 0, zone: "GMT")
         let app = app("com.example.one")
-        system.clockChanged(byMilliseconds: 0, zone: "GMT")
+        clockChanged(byMilliseconds: 0, zone: "GMT")
         #expect(events(app).isEmpty)
-        system.clockChanged(byMilliseconds: -5, zone: "GMT")
-        system.clockChanged(byMilliseconds: 0, zone: "Asia/Tokyo")
-        system.clockChanged(byMilliseconds: 7, zone: "Europe/Berlin")
+        clockChanged(byMilliseconds: -5, zone: "GMT")
+        clockChanged(byMilliseconds: 0, zone: "Asia/Tokyo")
+        clockChanged(byMilliseconds: 7, zone: "Europe/Berlin")
         #expect(
             events(app) == [
                 .clock(ClockChange(shiftMilliseconds: -5)), .clock(ClockChange(timeZone: "Asia/Tokyo")),
@@ -110,15 +105,15 @@ struct SystemEventsTests {
         "tells an app what holds as it attaches, once on each stream, after its life and before all else",
         .bug(id: "A4"))
     func greeting() throws {
-        system.clockChanged(byMilliseconds: 0, zone: "Europe/Berlin")
+        clockChanged(byMilliseconds: 0, zone: "Europe/Berlin")
         let link = LinkChange(phase: .didDisconnect, relay: "r:1", reason: "cut")
         system.tell(.link(link))
         let frame = KeyboardFrame(x: 0, y: 5, width: 9, height: 4)
         _ = system.move(KeyboardOrder(frame: frame, durationMilliseconds: 250), by: nil)
         var told: [AgentMessage] = []
         let stream = AppStream(user: 1000) { told.append($0) }
-        fixture.router.register("com.example.one", for: stream)
-        fixture.router.center.attach("com.example.two", for: stream)
+        fixture.registrations.register("com.example.one", for: stream)
+        fixture.registrations.attach("com.example.two", for: stream)
         let state = DeviceState(link: link, keyboard: frame, timeZone: "Europe/Berlin")
         #expect(told.first == .deviceState(state))
         #expect(told.count { if case .deviceState = $0 { true } else { false } } == 1)

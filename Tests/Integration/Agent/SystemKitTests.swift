@@ -16,7 +16,7 @@ struct SystemKitTests {
         let application = Application(
             topic: RecordedApp.topic, socketPath: scratch.socket, dispatcher: dispatcher)
         try application.start()
-        while await agent.on({ $0.router.attachments.isEmpty }) { await Task.yield() }
+        while await agent.on({ $0.streams.attachments.isEmpty }) { await Task.yield() }
         return application
     }
 
@@ -34,12 +34,12 @@ struct SystemKitTests {
         let journal = Journal<String>()
         let observation = observe(journal)
         await agent.on { parts in
-            let system = parts.router.system
+            let system = parts.system
             for phase in LinkChange.Phase.allCases {
                 system.tell(.link(LinkChange(phase: phase, relay: "r:1")))
             }
-            system.clockChanged(byMilliseconds: 0, zone: "GMT")
-            system.clockChanged(byMilliseconds: 1500, zone: "Asia/Tokyo")
+            parts.clockChanged(byMilliseconds: 0, zone: "GMT")
+            parts.clockChanged(byMilliseconds: 1500, zone: "Asia/Tokyo")
             let frame = KeyboardFrame(x: 0, y: 5, width: 9, height: 4)
             _ = system.move(KeyboardOrder(frame: frame, durationMilliseconds: 1), by: nil)
             parts.clock.fireTimers()
@@ -66,7 +66,7 @@ struct SystemKitTests {
             if isOn { screen.switchOn() } else { screen.switchOff() }
             await agent.on { parts in
                 let frame = KeyboardFrame(x: 0, y: Int32(round), width: 9, height: 4)
-                _ = parts.router.system.move(KeyboardOrder(frame: round == 1 ? nil : frame), by: nil)
+                _ = parts.system.move(KeyboardOrder(frame: round == 1 ? nil : frame), by: nil)
             }
             _ = await all.first(4 * (round + 1))
         }
@@ -85,7 +85,7 @@ struct SystemKitTests {
         let agent = try AgentFixture(scratch)
         let application = try await attached(to: agent)
         let (journal, gate) = (Journal<String>(), DispatchSemaphore(value: 0))
-        await agent.on { parts in parts.router.system.whenAsleep = { journal.note("asleep") } }
+        await agent.on { parts in parts.link.whenAsleep = { journal.note("asleep") } }
         let observations = [
             dispatcher.addObserver(of: DeviceWillSleep.self) { _ in
                 gate.wait()
@@ -93,10 +93,10 @@ struct SystemKitTests {
             },
             dispatcher.addObserver(of: DeviceDidWake.self) { _ in journal.note("awake") },
         ]
-        await agent.on { $0.router.system.willSleep() }
+        await agent.on { $0.system.willSleep() }
         gate.signal()
         #expect(await journal.first(2) == ["observed", "asleep"])
-        await agent.on { $0.router.system.didWake() }
+        await agent.on { $0.system.didWake() }
         #expect(await journal.first(3).last == "awake")
         await application.end()
         await agent.kill()

@@ -195,7 +195,7 @@ struct UserNotificationsParityTests {
         let now = Moment(milliseconds: 1_800_000_000_000)
         await agent.on { [topic] parts in
             for action in [Responded.dismissAction, Responded.settingsAction] {
-                try? parts.router.center.respond(
+                try? parts.center.respond(
                     to: subject, of: topic, action: action, text: nil, identifier: "push", at: now)
             }
         }

@@ -1,13 +1,35 @@
 import PostriderCourier
 import PostriderNotifications
+import PostriderStorage
 
-/// Channels. The agent remembers which channels an app wants, and subscribes to them on every link.
-extension AppRouter {
+/// The channels of the device's apps. The agent remembers which channels an app wants, and subscribes to them on every
+/// link.
+final class ChannelSubscriptions {
+    private let state: AgentState
+    private let admission: AppAdmission
+    private let streams: AttachedStreams
+    private let link: any OutboundLink
+    private let trouble: StateTrouble
+    private let log: Log
+
+    init(
+        _ state: AgentState, admission: AppAdmission, streams: AttachedStreams, link: any OutboundLink,
+        trouble: StateTrouble, log: Log
+    ) {
+        self.state = state
+        self.admission = admission
+        self.streams = streams
+        self.link = link
+        self.trouble = trouble
+        self.log = log
+    }
+
     // MARK: Apps
 
     /// An app subscribes to a channel of its topic.
     func subscribe(_ wish: Subscribe, for stream: AppStream) {
-        guard let record = state.apps[wish.topic], record.isWanted, owner(of: record) == stream.user else {
+        guard let record = state.apps[wish.topic], record.isWanted, admission.owner(of: record) == stream.user
+        else {
             refuse(wish, "Register the topic first.", stream)
             return
         }
@@ -16,7 +38,7 @@ extension AppRouter {
                 refuse(wish, reason, stream)
                 return
             }
-            link?.send(.subscribe(Subscribe(topic: wish.topic, channel: wish.channel)))
+            link.send(.subscribe(Subscribe(topic: wish.topic, channel: wish.channel)))
         } catch {
             trouble.note(error)
             refuse(wish, "The agent cannot store the subscription now.", stream)
@@ -25,14 +47,14 @@ extension AppRouter {
 
     /// An app ends its subscription.
     func unsubscribe(_ wish: Subscribe, for stream: AppStream) {
-        guard let record = state.apps[wish.topic], owner(of: record) == stream.user else {
+        guard let record = state.apps[wish.topic], admission.owner(of: record) == stream.user else {
             refuse(wish, "", stream)
             return
         }
         do throws(StoreError) {
             try state.channels.remove(wish.channel, from: record.number)
             // The device has one subscription for all of its apps.
-            if try state.channels.apps(of: wish.channel).isEmpty { link?.send(.unsubscribe(wish.channel)) }
+            if try state.channels.apps(of: wish.channel).isEmpty { link.send(.unsubscribe(wish.channel)) }
             refuse(wish, "", stream)
         } catch {
             trouble.note(error)
@@ -53,7 +75,7 @@ extension AppRouter {
         do throws(StoreError) {
             for (app, channel, last) in try state.channels.subscriptions() {
                 guard let topic = topics[app] else { continue }
-                link?.send(
+                link.send(
                     .subscribe(
                         Subscribe(
                             topic: topic, channel: channel, last: last?.identity,
@@ -66,7 +88,7 @@ extension AppRouter {
 
     /// The relay has begun a subscription.
     func subscribed(to channel: ChannelIdentity) {
-        for topic in topics(of: channel) { tell(topic, .subscribed(channel)) }
+        for topic in topics(of: channel) { streams.tell(topic, .subscribed(channel)) }
     }
 
     /// The relay refuses or ends a subscription, for one app or for all, and gives the reason; asking again is of no
@@ -83,12 +105,9 @@ extension AppRouter {
             } catch {
                 trouble.note(error)
             }
-            tell(topic, .unsubscribed(end))
+            streams.tell(topic, .unsubscribed(end))
         }
     }
-
-    /// A broadcast arrived over the link. It is stored like any notification, and is not acknowledged.
-    func broadcast(_ deliver: Deliver) { arrived(deliver) }
 
     private func topics(of channel: ChannelIdentity) -> [String] {
         do throws(StoreError) {

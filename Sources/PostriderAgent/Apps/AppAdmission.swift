@@ -2,14 +2,25 @@ import PostriderCourier
 import PostriderNotifications
 import PostriderStorage
 
-// Which apps may have which topics.
-extension AppRouter {
+/// Decides which apps may have which topics.
+final class AppAdmission {
+    private let state: AgentState
+    private let declared: DeclaredApps
+
+    init(_ state: AgentState, declared: DeclaredApps) {
+        self.state = state
+        self.declared = declared
+    }
+
+    /// The user who has a topic.
+    func owner(of record: AppRecord) -> UInt32 { declared.users[record.topic.text] ?? record.user }
+
     /// The record of a topic, added if it is new, if the stream's user may have it. With `environment` it gets a token
     /// there; without, none.
     func admit(_ text: String, in environment: Environment?, for stream: AppStream) throws -> AppRecord {
         guard let topic = Topic(text) else { throw AppRefusal.notATopic }
-        if programs?.excludes(stream, from: text) == true { throw AppRefusal.hasHandler(topic) }
-        if let user = declarations[text], user != stream.user { throw AppRefusal.notYours(topic) }
+        if !stream.isHandler, declared[text]?.handler != nil { throw AppRefusal.hasHandler(topic) }
+        if let user = declared.users[text], user != stream.user { throw AppRefusal.notYours(topic) }
         guard var record = state.apps[text] else {
             guard hasRoom(for: text) else { throw AppRefusal.tooMany }
             return try state.apps.add(
@@ -27,7 +38,7 @@ extension AppRouter {
 
     /// Whether there is room for another app. Declared apps always have room.
     private func hasRoom(for topic: String) -> Bool {
-        let others = state.apps.records.keys.count { declarations[$0] == nil }
-        return declarations[topic] != nil || others + declarations.count < Limits.registrationsPerDevice
+        let others = state.apps.records.keys.count { declared.users[$0] == nil }
+        return declared.users[topic] != nil || others + declared.users.count < Limits.registrationsPerDevice
     }
 }
