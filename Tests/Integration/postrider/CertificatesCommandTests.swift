@@ -42,6 +42,58 @@ struct CertificatesCommandTests {
         }
     }
 
+    /// Runs openssl(1), and returns its exit status and its output.
+    private func openssl(_ arguments: String...) throws -> (status: Int32, said: String) {
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(filePath: "/usr/bin/openssl")
+        process.arguments = arguments
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return (process.terminationStatus, said)
+    }
+
+    @Test(
+        "makes certificates that verify by the authority: the relay's for each name, the provider's for its app"
+    )
+    func verifying() async throws {
+        try await withFolder { folder in
+            let topic = "org.example.chat"
+            #expect(
+                await run("make", path, "--name", "relay.test", "--name", "10.1.2.3", "--topic", topic) == 0)
+            let trust = folder.certificate(.authority)
+            for name in ["relay.test", "localhost"] {
+                let (status, said) = try openssl(
+                    "verify", "-CAfile", trust, "-purpose", "sslserver", "-verify_hostname", name,
+                    folder.certificate(.relay))
+                #expect(status == 0, "\(said)")
+            }
+            for address in ["10.1.2.3", "127.0.0.1", "::1"] {
+                let (status, said) = try openssl(
+                    "verify", "-CAfile", trust, "-purpose", "sslserver", "-verify_ip", address,
+                    folder.certificate(.relay))
+                #expect(status == 0, "\(said)")
+            }
+            let provider = folder.certificate(.provider)
+            let (status, said) = try openssl("verify", "-CAfile", trust, "-purpose", "sslclient", provider)
+            #expect(status == 0, "\(said)")
+            #expect(try openssl("verify", "-CAfile", trust, "-purpose", "sslserver", provider).status != 0)
+            _ = try TLSContext.client(
+                trustFile: trust, alpn: ["h2"], certificateChainFile: provider,
+                privateKeyFile: folder.key(.provider))
+            let text = try String(contentsOfFile: provider, encoding: .utf8)
+            let details = try #require(CertificateDetails(pem: text))
+            #expect(details.userIdentifier == topic)
+            let apples = details.extensions.filter { $0.identifier.hasPrefix("1.2.840.113635.100.6.3.") }
+            #expect(apples.count == 3)
+            for bytes in [".voip", ".complication"].map({ Array((topic + $0).utf8) }) {
+                #expect(apples.contains { $0.der.contains(bytes) })
+            }
+        }
+    }
+
     @Test("renews what has few days left and nothing else; mode and owner of the files stay")
     func renewing() async throws {
         try await withFolder { folder in
