@@ -179,7 +179,7 @@ public final class DeviceClient {
         let connection = DeviceConnection(
             lastLink, of: self, wanted: wanted, unwanted: unwanted, reception: reception)
         state = .linked(connection)
-        connection.connect()
+        connection.dial()
         delegate.linkWillConnect()
     }
 

@@ -17,27 +17,38 @@ final class DeviceConnection: EndpointOwner {
     private var link: DeviceLink
     private var framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
     private var frame: [UInt8] = []
-    /// The stream of `Connect`; nil before it is open and after it is closed.
-    private var stream: Int32?
-    /// Whether this side has ended its half of the stream.
-    private var isFinished = false
-    /// The relay's reason for the end. It takes precedence over the end of the connection.
-    private var end: LinkEnd?
-    private var welcomedAt: UInt64?
+    /// The stream of `Connect`.
+    private var connect = ConnectStream()
 
     /// The deadline of the welcome, then of the next PING, and last of the goodbye.
     private var timer: (any LoopTimer)?
     private var phase = Phase.greeting
-    /// The seconds between PINGs that the relay has granted.
-    private var grantedSeconds = 0
-    /// The name of the network path; nil before the connection.
-    private var path: String?
-    private var silence = LinkSilence()
-    private var pings = OpenPings()
+    private var path = Path()
     /// The deadline of the answer to a PING.
     private lazy var pongTimer = loop.makeTimer { [unowned self] in pongIsOverdue() }
 
     private enum Phase { case greeting, linked, leaving }
+
+    /// The stream of `Connect`: how far it has come, and how it ended.
+    private struct ConnectStream {
+        /// Its number; nil before it is open and after it is closed.
+        var number: Int32?
+        /// Whether this side has ended its half.
+        var isFinished = false
+        /// The relay's reason for the end. It takes precedence over the end of the connection.
+        var end: LinkEnd?
+        var welcomedAt: UInt64?
+    }
+
+    /// The network path of the connection, and what it has borne.
+    private struct Path {
+        /// Its name; empty before the connection.
+        var name = ""
+        /// The seconds between PINGs that the relay has granted.
+        var grantedSeconds = 0
+        var silence = LinkSilence()
+        var pings = OpenPings()
+    }
 
     init(
         _ number: LinkNumber, of client: DeviceClient, wanted: [String: Environment], unwanted: Set<String>,
@@ -54,7 +65,7 @@ final class DeviceConnection: EndpointOwner {
         link = DeviceLink(hello: hello, wanted: wanted, unwanted: unwanted)
     }
 
-    func connect() {
+    func dial() {
         dialing = configuration.relay.dial(
             from: loop, timeoutMilliseconds: configuration.connectMilliseconds, session: endpoint)
     }
@@ -72,7 +83,7 @@ final class DeviceConnection: EndpointOwner {
     /// Ends the link in order, or the attempt at once.
     func leave(_ reason: Goodbye.Reason) {
         phase = .leaving
-        guard stream != nil else {
+        guard connect.number != nil else {
             dialing?.cancel()
             endpoint.wire?.abort(.localClose)
             return
@@ -90,44 +101,44 @@ final class DeviceConnection: EndpointOwner {
     }
 
     private func say(_ message: DeviceMessage?) {
-        guard let message, let stream, !isFinished else { return }
+        guard let message, let stream = connect.number, !connect.isFinished else { return }
         frame.removeAll(keepingCapacity: true)
         MessageFraming.frame(message, into: &frame)
         let bytes = frame
         endpoint.streams.send(stream, bytes.span)
-        silence.said(at: loop.now)
+        path.silence.said(at: loop.now)
     }
 
     /// Has the relay confirm what was sent. Returns false if the link is not up.
     func confirm() -> Bool {
-        guard phase == .linked, !isFinished, end == nil else { return false }
+        guard phase == .linked, !connect.isFinished, connect.end == nil else { return false }
         ping(.confirmation)
         return true
     }
 
     private func ping(_ purpose: OpenPings.Purpose) {
-        pings.sent(purpose)
+        path.pings.sent(purpose)
         endpoint.streams.ping()
     }
 
     /// Ends this side of the stream.
     private func finish() {
-        guard let stream, !isFinished else { return }
-        isFinished = true
+        guard let stream = connect.number, !connect.isFinished else { return }
+        connect.isFinished = true
         endpoint.streams.finish(stream)
     }
 
     private func take(_ event: DeviceLink.Event) {
         switch event {
         case .welcomed(let welcome, let messages):
-            welcomedAt = loop.now
-            grantedSeconds = Int(welcome.keepaliveSeconds)
+            connect.welcomedAt = loop.now
+            path.grantedSeconds = Int(welcome.keepaliveSeconds)
             if phase == .greeting {
                 phase = .linked
                 arm(keepaliveSeconds * 1000)
             }
             for message in messages { say(message) }
-        case .goodbye(let goodbye): end = .goodbye(goodbye)
+        case .goodbye(let goodbye): connect.end = .goodbye(goodbye)
         case .registered, .unregistered, .refused, .deliver, .subscribed, .unsubscribed, .broadcast: break
         }
         client?.heard(event, over: number)
@@ -137,8 +148,8 @@ final class DeviceConnection: EndpointOwner {
 
     func opened() {
         do throws(SessionError) {
-            path = endpoint.wire?.pathName
-            stream = try endpoint.streams.openRequest(requestHead)
+            path.name = endpoint.wire?.pathName ?? ""
+            connect.number = try endpoint.streams.openRequest(requestHead)
             say(link.start())
             arm(configuration.welcomeMilliseconds)
         } catch {
@@ -153,19 +164,19 @@ final class DeviceConnection: EndpointOwner {
         let status =
             block.value(of: "grpc-status").map { GRPCStatus($0.span) }
             ?? GRPCStatus(httpStatus: block.text(of: ":status").flatMap { Int($0) } ?? 0)
-        if end == nil, status != .ok { end = .status(status, message) }
+        if connect.end == nil, status != .ok { connect.end = .status(status, message) }
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
-        silence.heard(at: loop.now)
+        path.silence.heard(at: loop.now)
         framing.feed(bytes)
         do throws(CourierError) {
             while let message = try framing.next(RelayMessage.self) {
                 if let event = try link.receive(message) { take(event) }
             }
         } catch {
-            guard !isFinished else { return }
-            end = end ?? .protocolError(error)
+            guard !connect.isFinished else { return }
+            connect.end = connect.end ?? .protocolError(error)
             say(.goodbye(error.goodbye))
             finish()
             endpoint.close(.protocolError(error.description))
@@ -175,31 +186,31 @@ final class DeviceConnection: EndpointOwner {
     func ended(_ stream: Int32) { finish() }
 
     func closed(_ stream: Int32, errorCode: UInt32) {
-        self.stream = nil
+        connect.number = nil
         endpoint.close(phase == .leaving ? .localClose : .peerClosed)
     }
 
     func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
 
     func pingAcknowledged() {
-        guard pings.answered() != .confirmation else {
-            silence.heard(at: loop.now)
+        guard path.pings.answered() != .confirmation else {
+            path.silence.heard(at: loop.now)
             client?.confirmed()
             return
         }
         pongTimer.disarm()
-        guard let seconds = silence.ponged(at: loop.now, interval: keepaliveSeconds) else { return }
-        client?.pathBore(path ?? "", silentSeconds: seconds, granted: grantedSeconds)
+        guard let seconds = path.silence.ponged(at: loop.now, interval: keepaliveSeconds) else { return }
+        client?.pathBore(path.name, silentSeconds: seconds, granted: path.grantedSeconds)
     }
 
     func disconnected(_ reason: CloseReason) {
         timer = nil
         pongTimer.disarm()
         judgePath(reason)
-        stream = nil
+        connect.number = nil
         dialing = nil
-        let upMilliseconds = welcomedAt.map { Int((loop.now - $0) / 1_000_000) } ?? 0
-        client?.connectionEnded(end ?? .connection(reason), upMilliseconds: upMilliseconds)
+        let upMilliseconds = connect.welcomedAt.map { Int((loop.now - $0) / 1_000_000) } ?? 0
+        client?.connectionEnded(connect.end ?? .connection(reason), upMilliseconds: upMilliseconds)
     }
 
     private var requestHead: HeaderBlock {
@@ -228,7 +239,7 @@ final class DeviceConnection: EndpointOwner {
         case .leaving: endpoint.wire?.abort(.localClose)
         case .linked:
             endpoint.streams.forgiveEmptyFrames()
-            if !pongTimer.isArmed { silence.pinged(at: loop.now) }
+            if !pongTimer.isArmed { path.silence.pinged(at: loop.now) }
             ping(.keepalive)
             arm(keepaliveSeconds * 1000)
             guard !pongTimer.isArmed else { return }
@@ -242,7 +253,7 @@ final class DeviceConnection: EndpointOwner {
         if endpoint.takeHeard() {
             pongTimer.arm(afterMilliseconds: configuration.pongMilliseconds)
         } else {
-            silence.pongIsOverdue()
+            path.silence.pongIsOverdue()
             endpoint.wire?.abort(.idleTimeout)
         }
     }
@@ -251,12 +262,14 @@ final class DeviceConnection: EndpointOwner {
 
     /// Seconds between PINGs on this path.
     private var keepaliveSeconds: Int {
-        client?.keepaliveSeconds(on: path ?? "", granted: grantedSeconds) ?? grantedSeconds
+        client?.keepaliveSeconds(on: path.name, granted: path.grantedSeconds) ?? path.grantedSeconds
     }
 
     /// The connection has ended. If no side gave a reason, the path may drop silent connections.
     private func judgePath(_ reason: CloseReason) {
-        guard phase == .linked, end == nil, let cut = silence.cut(reason, at: loop.now) else { return }
-        client?.pathWasCut(path ?? "", cut, granted: grantedSeconds)
+        guard phase == .linked, connect.end == nil, let cut = path.silence.cut(reason, at: loop.now) else {
+            return
+        }
+        client?.pathWasCut(path.name, cut, granted: path.grantedSeconds)
     }
 }

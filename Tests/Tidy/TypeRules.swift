@@ -149,16 +149,12 @@ enum TypeRules {
         "PostriderLoad.LoadScenario.Settings": "one property for each setting",
         "postrider.DevValues": "one property for each option",
         "PostriderDeviceQueue.Device": toBeSplit,
-        "PostriderRelay.ProviderSession": toBeSplit,
         "PostriderTransport.Connection": toBeSplit,
         "PostriderTransport.EventLoop": toBeSplit,
-        "PostriderClients.DeviceConnection": toBeSplit,
-        "PostriderKit.AgentLink": toBeSplit,
         "PostriderKit.Application": toBeSplit,
         "PostriderKit.Application.State": toBeSplit,
         "PostriderLoad.LoadResult": "a file: one property for each part",
         "PostriderLoad.LoadResult.Phase": "a file: one property for each figure",
-        "PostriderLoad.LoadRun": toBeSplit,
         "PostriderLoad.LoadTally": "one property for each figure",
     ]
 

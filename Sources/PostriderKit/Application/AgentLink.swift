@@ -39,22 +39,31 @@ final class AgentLink: EndpointOwner {
     private let application: () -> Application?
 
     private var endpoint: HTTP2Handler?
-    private var stream: Int32?
-    private var openedAt: UInt64?
-    private var framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
+    private var current = AttachStream()
     private var handOver = HandOver()
-    /// Deliveries of the current stream whose acknowledgements are sent at the end of this turn.
-    private var handled: [UInt64] = []
+    /// Whether the application wants notifications, and whether it wants to attach without them.
     private var isWanted = false
     private var isAttached = false
-    /// How many confirmations of an unregistration the agent still has to send.
-    private var unregistersUnderWay = 0
-    private var toldChannels: [ChannelIdentity: Bool] = [:]
     private var isStopping = false
     private var hasLeft = false
     private var backoff = Backoff(baseMilliseconds: 100, capMilliseconds: 5_000, stableMilliseconds: 10_000)
     private lazy var retry = loop.makeTimer { [unowned self] in connect() }
     private lazy var answer = AgentAnswer(at: address, on: loop, application)
+
+    /// The stream to the agent, and what was said on it.
+    private struct AttachStream {
+        /// Its number; nil if it is not open.
+        var number: Int32?
+        /// When the connection was opened; nil if it was not.
+        var openedAt: UInt64?
+        var framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
+        /// Deliveries whose acknowledgements are sent at the end of this turn.
+        var handled: [UInt64] = []
+        /// How many confirmations of an unregistration the agent still has to send.
+        var unregistersUnderWay = 0
+        /// Whether the agent was told that a channel is wanted.
+        var toldChannels: [ChannelIdentity: Bool] = [:]
+    }
 
     private static let requestHead: HeaderBlock = [
         ":method": "POST", ":scheme": "http", ":path": CourierMethod.attach.rawValue,
@@ -84,9 +93,9 @@ final class AgentLink: EndpointOwner {
     }
 
     /// Handles the messages of the application.
-    func receive(_ letters: inout [LinkCommand]) {
-        for letter in letters {
-            switch letter {
+    func receive(_ messages: inout [LinkCommand]) {
+        for message in messages {
+            switch message {
             case .wish:
                 isWanted = application()?.takeWish() ?? false
                 ask()
@@ -94,10 +103,10 @@ final class AgentLink: EndpointOwner {
             case .channels: askForChannels()
             case .attach:
                 isAttached = true
-                if stream != nil { say(.attach(topic: topic)) }
+                if current.number != nil { say(.attach(topic: topic)) }
             case .calls: ask(onNewStream: false)
             case .observed(let identity):
-                if let delivery = handOver.observed(identity) { handled.append(delivery) }
+                if let delivery = handOver.observed(identity) { current.handled.append(delivery) }
             case .failed(let identity, let reason):
                 if let delivery = handOver.failed(identity) {
                     say(.failed(Failed(delivery: delivery, reason: reason)))
@@ -115,14 +124,14 @@ final class AgentLink: EndpointOwner {
     /// Acknowledges all deliveries that were handled in this turn in one message, and then ends the stream if the
     /// application was stopped.
     func endTurn() {
-        if !handled.isEmpty {
-            say(.handled(handled))
-            handled.removeAll(keepingCapacity: true)
+        if !current.handled.isEmpty {
+            say(.handled(current.handled))
+            current.handled.removeAll(keepingCapacity: true)
         }
         guard isStopping else { return }
         if !hasLeft {
             // The stream ends in order, so that the agent does not count unhandled deliveries as failed.
-            if let stream { endpoint?.streams.finish(stream) }
+            if let stream = current.number { endpoint?.streams.finish(stream) }
             endpoint?.close(.localClose)
         }
         hasLeft = true
@@ -132,38 +141,38 @@ final class AgentLink: EndpointOwner {
 
     /// Tells the agent whether the application wants notifications.
     private func ask() {
-        guard stream != nil else { return }
-        if !isWanted { unregistersUnderWay += 1 }
-        if !isWanted { toldChannels = [:] }
+        guard current.number != nil else { return }
+        if !isWanted { current.unregistersUnderWay += 1 }
+        if !isWanted { current.toldChannels = [:] }
         say(isWanted ? .register(topic: topic, environment: environment) : .unregister(topic: topic))
     }
 
     /// Sends the calls of the user notification centre.
     private func ask(onNewStream isNew: Bool) {
-        guard stream != nil else { return }
+        guard current.number != nil else { return }
         for call in application()?.takeCalls(onNewStream: isNew) ?? [] { say(.center(call)) }
     }
 
     /// Sends the channels that the application wants, as far as they are not sent on this stream yet.
     private func askForChannels() {
         let wishes = application()?.takeChannelWishes() ?? [:]
-        guard stream != nil, isWanted else { return }
+        guard current.number != nil, isWanted else { return }
         for (channel, isWanted) in wishes.sorted(by: { $0.key < $1.key })
-        where toldChannels[channel] != isWanted {
-            toldChannels[channel] = isWanted
+        where current.toldChannels[channel] != isWanted {
+            current.toldChannels[channel] = isWanted
             let wish = Subscribe(topic: topic, channel: channel)
             say(isWanted ? .subscribe(wish) : .unsubscribe(wish))
         }
     }
 
     private func wishForPresentation() {
-        guard stream != nil else { return }
+        guard current.number != nil else { return }
         let decides = application()?.decidesPresentation ?? false
         say(.presentationWish(PresentationWish(topic: topic, decides: decides)))
     }
 
     private func say(_ message: AppMessage) {
-        guard let endpoint, let stream else { return }
+        guard let endpoint, let stream = current.number else { return }
         var frame: [UInt8] = []
         MessageFraming.frame(message, into: &frame)
         let bytes = frame
@@ -177,9 +186,9 @@ final class AgentLink: EndpointOwner {
             endpoint?.close(.localClose)
             return
         }
-        openedAt = loop.now
+        current.openedAt = loop.now
         do throws(SessionError) {
-            stream = try endpoint?.streams.openRequest(Self.requestHead)
+            current.number = try endpoint?.streams.openRequest(Self.requestHead)
         } catch {
             endpoint?.close(.localClose)
         }
@@ -195,9 +204,9 @@ final class AgentLink: EndpointOwner {
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
-        framing.feed(bytes)
+        current.framing.feed(bytes)
         do throws(CourierError) {
-            while let message = try framing.next(AgentMessage.self) { take(message) }
+            while let message = try current.framing.next(AgentMessage.self) { take(message) }
         } catch {
             endpoint?.close(.protocolError(error.description))
         }
@@ -206,24 +215,20 @@ final class AgentLink: EndpointOwner {
     func ended(_ stream: Int32) {}
 
     func closed(_ stream: Int32, errorCode: UInt32) {
-        self.stream = nil
+        current.number = nil
         endpoint?.close(.peerClosed)
     }
 
     func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
 
     func disconnected(_ reason: CloseReason) {
+        let former = current
         endpoint = nil
-        stream = nil
-        unregistersUnderWay = 0
-        toldChannels = [:]
-        handled.removeAll()
+        current = AttachStream()
         handOver.streamEnded()
-        framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)
-        answer.end(reason, wasOpened: openedAt != nil, isWanted: !isStopping)
+        answer.end(reason, wasOpened: former.openedAt != nil, isWanted: !isStopping)
         guard !isStopping else { return }
-        let up = openedAt.map { Int((loop.now - $0) / 1_000_000) } ?? 0
-        openedAt = nil
+        let up = former.openedAt.map { Int((loop.now - $0) / 1_000_000) } ?? 0
         retry.arm(
             afterMilliseconds: backoff.delayMilliseconds(
                 afterLinkUp: up, retryAfterMilliseconds: 0, random: .random(in: .min ... .max)))
@@ -232,21 +237,21 @@ final class AgentLink: EndpointOwner {
     private func take(_ message: AgentMessage) {
         switch message {
         // This answers an earlier registration; the application has unregistered the topic since.
-        case .registered where unregistersUnderWay > 0: break
+        case .registered where current.unregistersUnderWay > 0: break
         case .registered(let registered) where registered.environment == environment:
             application()?.registered(registered.deviceToken.hex)
         case .registered(let registered):
             application()?.registrationFailed(
                 "Another process has registered the app in the \(registered.environment) environment.")
         case .unregistered:
-            if unregistersUnderWay > 0 {
-                unregistersUnderWay -= 1
+            if current.unregistersUnderWay > 0 {
+                current.unregistersUnderWay -= 1
                 application()?.unregistered()
             } else if isWanted {
                 application()?.registrationFailed("The relay has ended the registration.")
             }
         case .refused(let refused):
-            if unregistersUnderWay > 0 { unregistersUnderWay -= 1 }
+            if current.unregistersUnderWay > 0 { current.unregistersUnderWay -= 1 }
             application()?.registrationFailed(refused.reason)
         case .deliver(let deliver):
             take(deliver.identity, as: deliver.delivery, with: deliver.payload) { $0.arrived($1, deliver) }
@@ -263,7 +268,7 @@ final class AgentLink: EndpointOwner {
             application()?.authorizationChanged(AuthorizationStatus(authorization.status))
         case .subscribed(let channel): application()?.subscribed(to: channel)
         case .unsubscribed(let end):
-            toldChannels[end.channel] = nil
+            current.toldChannels[end.channel] = nil
             application()?.unsubscribed(end)
         case .lifeCycle(let change): application()?.changed(change)
         case .system(let event): application()?.happened(event)
@@ -285,7 +290,7 @@ final class AgentLink: EndpointOwner {
         switch handOver.arrived(identity, as: delivery) {
         case .post: if let application = application() { post(application, identity) }
         case .wait: break
-        case .confirm: handled.append(delivery)
+        case .confirm: current.handled.append(delivery)
         }
     }
 }

@@ -41,16 +41,16 @@ extension Application {
     func answer(to outcome: Handling.Outcome, of identity: NotificationIdentity) -> LinkCommand? {
         state.withLock { state in
             let wasGivenBack = state.givenBack.remove(identity) != nil
-            let letter: LinkCommand? =
+            let message: LinkCommand? =
                 switch outcome {
                 case .unobserved where wasGivenBack: .failed(identity, reason: LinkCommand.nobody)
                 default: LinkCommand(outcome, of: identity)
                 }
-            if case .failed = letter {
+            if case .failed = message {
                 if state.givenBack.count >= Limits.givenBackPerApp { state.givenBack.removeFirst() }
                 state.givenBack.insert(identity)
             }
-            return letter
+            return message
         }
     }
 

@@ -64,9 +64,9 @@ extension Application {
         queue.async { [self] in
             guard let mailbox = state.withLock({ $0.isStopped ? nil : $0.mailbox }) else { return }
             deliver(notification(), payload: payload) { [weak self] outcome in
-                if let letter = self?.answer(to: outcome, of: identity) ?? LinkCommand(outcome, of: identity)
+                if let message = self?.answer(to: outcome, of: identity) ?? LinkCommand(outcome, of: identity)
                 {
-                    mailbox.postEvenIfFull(letter)
+                    mailbox.postEvenIfFull(message)
                 }
             }
         }
@@ -110,7 +110,7 @@ extension Application {
     /// The usual capacity of the mailbox: a delivery window and some more. Messages are posted even if it is full.
     /// There are never many, because the application sends at most one of each kind for each message of the agent or
     /// each change.
-    private static let letters = 128
+    private static let messages = 128
 
     /// Tells the link whether notifications are wanted. Of several changes that the link has not seen, the last
     /// counts.
@@ -148,7 +148,7 @@ extension Application {
             return try state.withLock { state in
                 if state.isStopped { throw ApplicationError.stopped }
                 if let mailbox = state.mailbox { return mailbox }
-                let mailbox = try Mailbox<LinkCommand>(capacity: Self.letters)
+                let mailbox = try Mailbox<LinkCommand>(capacity: Self.messages)
                 try start(mailbox, to: try SocketAddress(unixPath: socketPath))
                 state.mailbox = mailbox
                 return mailbox
@@ -174,7 +174,7 @@ extension Application {
                     [weak self] in self
                 }
                 loop.turnEnded = { [unowned link] in link.endTurn() }
-                try loop.attach(mailbox) { [unowned link] letters in link.receive(&letters) }
+                try loop.attach(mailbox) { [unowned link] messages in link.receive(&messages) }
                 link.connect()
                 withExtendedLifetime(link) { loop.run() }
             } catch {

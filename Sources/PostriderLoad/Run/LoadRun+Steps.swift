@@ -170,7 +170,7 @@ extension LoadRun {
         let patience = answerMilliseconds + Int(2000 / perSecond)
         // A broadcast that was sent and does not arrive is lost. One that cannot be sent ends the run.
         if try await !wait(milliseconds: patience, counting: events, until: isDone) {
-            phaseEnds[phase, default: PhaseEnd()].vainNanoseconds += UInt64(patience) * 1_000_000
+            meter.noteVain(milliseconds: patience)
         }
         guard together.broadcastsLeft == 0 else {
             throw LoadFailure(

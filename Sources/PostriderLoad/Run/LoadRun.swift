@@ -43,15 +43,10 @@ public final class LoadRun {
     let target: LoadTarget
     private let processors: [Int]
     private let watch: (LoadProgress) -> Void
-    private let probe: ProcessProbe?
-    private let ownProbe = ProcessProbe(process: ProcessInfo.processInfo.processIdentifier)
 
-    private var workers: [Mailbox<WorkerOrder>] = []
-    private var orders: [Int] = []
+    private var pool = WorkerPool()
     private var reports: AsyncStream<WorkerReport>.Iterator
     private let continuation: AsyncStream<WorkerReport>.Continuation
-    private(set) var latest: [WorkerProgress?] = []
-    private var conclusions: [WorkerConclusion] = []
     private let epoch = EventLoop.monotonicNanoseconds
     let counts: [(devices: Int, providers: Int)]
     /// By worker: how many of its devices shall be connected.
@@ -64,10 +59,7 @@ public final class LoadRun {
     lazy var patienceMilliseconds =
         60_000 + plan.fleet.devices * max(20, 2000 / (plan.fleet.connectionsPerSecond ?? 100))
 
-    private(set) var phase = ""
-    private var phaseBegin = PhaseSample()
-    private var idlePSSKiB = 0
-    var phaseEnds: [String: PhaseEnd] = [:]
+    var meter: PhaseMeter
     private var timeline: LoadTimeline
     /// Broadcasts that had to arrive and did not, counted at the end of each step.
     var lostBroadcasts = 0
@@ -83,7 +75,7 @@ public final class LoadRun {
         self.target = target
         self.processors = processors
         self.watch = watch
-        probe = target.process.map { ProcessProbe(process: $0) }
+        meter = PhaseMeter(server: target.process)
         let threads = plan.fleet.threads
         let devices = target.devices == nil ? 0 : plan.fleet.devices
         counts = (0..<threads).map { worker in
@@ -107,13 +99,13 @@ public final class LoadRun {
     /// Carries out the plan.
     public func run() async throws -> LoadResult {
         let startedAt = Int64(Date().timeIntervalSince1970 * 1000)
-        idlePSSKiB = probe?.look()?.pssKiB ?? 0
+        meter.runBegins()
         try startWorkers()
         do {
             try await wait(milliseconds: 20_000, orFail: "the workers did not begin") { $0.isComplete }
             for step in plan.steps {
                 if step.action.isPush { try await waitForProviders() }
-                if let phase = step.phase, phase != self.phase { enter(phase) }
+                if let phase = step.phase, phase != meter.phase { enter(phase) }
                 try await carryOut(step.action)
             }
             // If no provider could connect, the server would have accepted nothing, and the run would report that
@@ -122,10 +114,10 @@ public final class LoadRun {
             leavePhase()
             order { _ in .conclude }
             try await wait(milliseconds: 60_000, orFail: "the workers did not conclude") { _ in
-                conclusions.count == workers.count
+                pool.haveConcluded
             }
         } catch {
-            if conclusions.isEmpty { order { _ in .conclude } }
+            if pool.conclusions.isEmpty { order { _ in .conclude } }
             throw error
         }
         return result(startedAt: startedAt)
@@ -141,42 +133,17 @@ public final class LoadRun {
                 mark: (mark &+ UInt16(index)) & 0x0FFF,
                 processor: processors.isEmpty ? nil : processors[index % processors.count],
                 report: { [continuation] in continuation.yield($0) })
-            workers.append(try Worker.start(setup))
-            orders.append(0)
-            latest.append(nil)
+            pool.add(try Worker.start(setup))
         }
     }
 
     // MARK: Orders and reports
 
     /// Gives each worker an order, by its number; nil for no order.
-    func order(_ make: (Int) -> WorkerOrder?) {
-        for (index, worker) in workers.enumerated() {
-            guard let order = make(index), worker.post(order) else { continue }
-            orders[index] += 1
-        }
-    }
+    func order(_ make: (Int) -> WorkerOrder?) { pool.order(make) }
 
-    var together: PhaseTotals {
-        var together = PhaseTotals()
-        for (index, progress) in latest.enumerated() {
-            guard let progress, progress.obeyed >= orders[index] else {
-                together.isComplete = false
-                continue
-            }
-            together.ready += progress.ready
-            together.subscribed += progress.subscribed
-            together.open += progress.open
-            together.missing += progress.missing
-            together.isPushing = together.isPushing || progress.isPushing
-            together.hasCountLeft = together.hasCountLeft || progress.hasCountLeft
-            together.broadcastsLeft += progress.broadcastsLeft
-            together.haveProviders = together.haveProviders && progress.hasProvider
-            together.backlog += progress.backlog
-            together.tally.add(progress.tally)
-        }
-        return together
-    }
+    /// The last reports of all workers, added up.
+    var together: PhaseTotals { pool.together }
 
     /// Waits until every worker has carried out its orders and `isDone` holds. Returns false after the timeout.
     func wait(milliseconds: Int, until isDone: (PhaseTotals) -> Bool) async throws -> Bool {
@@ -184,7 +151,7 @@ public final class LoadRun {
         repeat {
             let together = self.together
             if together.isComplete, isDone(together) { return true }
-            if conclusions.count == workers.count { return isDone(together) }
+            if pool.haveConcluded { return isDone(together) }
             guard EventLoop.monotonicNanoseconds < deadline, let report = await reports.next() else {
                 return false
             }
@@ -209,9 +176,9 @@ public final class LoadRun {
     private func take(_ report: WorkerReport) throws {
         switch report {
         case .failed(let sentence): throw LoadFailure(sentence)
-        case .concluded(let conclusion): conclusions.append(conclusion)
+        case .concluded(let conclusion): pool.conclusions.append(conclusion)
         case .progress(let progress):
-            latest[progress.worker] = progress
+            pool.latest[progress.worker] = progress
             guard let slice = progress.slice else { return }
             let seconds = Double(EventLoop.monotonicNanoseconds - epoch) / 1e9
             // A slice that arrives now may belong to the phase before. Devices of a worker that has not carried out its
@@ -219,7 +186,7 @@ public final class LoadRun {
             let phase = plan.phases.indices.contains(slice.phase) ? plan.phases[slice.phase] : ""
             guard
                 let second = timeline.add(
-                    slice, of: progress.worker, at: seconds, phase: phase, residentKiB: probe?.residentKiB()),
+                    slice, of: progress.worker, at: seconds, phase: phase, residentKiB: meter.residentKiB),
                 case let together = self.together, together.isComplete
             else { return }
             watch(
@@ -232,28 +199,16 @@ public final class LoadRun {
         }
     }
 
-    // MARK: Phases
-
     private func enter(_ name: String) {
         leavePhase()
-        phase = name
-        phaseBegin = look()
+        meter.enter(name)
         let index = plan.phases.firstIndex(of: name) ?? 0
         order { _ in .enter(phase: index) }
     }
 
     private func leavePhase() {
-        guard !phase.isEmpty else { return }
-        var end = phaseEnds[phase] ?? PhaseEnd()
-        end.backlog += together.backlog
-        end.add(
-            from: phaseBegin, to: look(), idlePSSKiB: idlePSSKiB,
-            connections: together.ready + plan.fleet.providers)
-        phaseEnds[phase] = end
-    }
-
-    private func look() -> PhaseSample {
-        PhaseSample(server: probe?.look(), own: ownProbe.look(), stolenSeconds: StolenTime.seconds())
+        let together = self.together
+        meter.leave(backlog: together.backlog, connections: together.ready + plan.fleet.providers)
     }
 
     // MARK: The result
@@ -265,25 +220,25 @@ public final class LoadRun {
         let usableProcessors = processors.isEmpty ? machine.cores : Set(processors).count
         var records = [PhaseRecord](repeating: PhaseRecord(), count: plan.phases.count)
         var total = LoadTally()
-        for conclusion in conclusions {
+        for conclusion in pool.conclusions {
             for index in records.indices { records[index].add(conclusion.records[index]) }
             total.add(conclusion.total)
         }
         let phases = zip(plan.phases, records).map { name, record in
-            let end = phaseEnds[name] ?? PhaseEnd()
+            let end = meter.ends[name] ?? PhaseEnd()
             var record = record
             record.nanoseconds -= min(record.nanoseconds, end.vainNanoseconds)
             return LoadResult.Phase(
                 name: name, record, backlog: end.backlog, server: end.server,
                 ownCPUSeconds: end.ownCPUSeconds, stolenSeconds: end.stolenSeconds)
         }
-        let lost = conclusions.reduce(0) { $0 + $1.lost }
-        let identities = conclusions.flatMap(\.lostIdentities).prefix(10).map(\.description)
+        let lost = pool.conclusions.reduce(0) { $0 + $1.lost }
+        let identities = pool.conclusions.flatMap(\.lostIdentities).prefix(10).map(\.description)
         let verdict = LoadResult.Verdict(
             lost: lost + lostBroadcasts, doubled: total.doubled, repeated: total.repeated,
             strayed: total.strayed,
-            altered: total.altered, excused: conclusions.reduce(0) { $0 + $1.excused },
-            unansweredArrivals: conclusions.reduce(0) { $0 + $1.unansweredArrivals },
+            altered: total.altered, excused: pool.conclusions.reduce(0) { $0 + $1.excused },
+            unansweredArrivals: pool.conclusions.reduce(0) { $0 + $1.unansweredArrivals },
             others: total.others > 0 ? total.others : nil,
             lostIdentities: Array(identities))
         return LoadResult(

@@ -67,4 +67,35 @@ final class ProviderConnections {
     func abort() {
         for session in sessions.all { session.endpoint.wire?.abort(.localClose) }
     }
+
+    /// Writes the answer to a push: a 200 is HEADERS with END_STREAM and nothing else, an error is HEADERS and exactly
+    /// one DATA frame with END_STREAM.
+    ///
+    /// - Parameter isFirst: whether the connection has not answered a push before.
+    func send(
+        _ verdict: PushResult, to request: PushRequest, on stream: Int32, of endpoint: HTTP2Handler,
+        isFirst: Bool
+    ) {
+        reply.removeAll()
+        switch verdict {
+        case .accepted where request.uniqueIdentity == nil:
+            request.withEcho { endpoint.streams.respondOK(stream, "apns-id", $0) }
+        case .accepted:
+            reply.add(":status", "200")
+            request.addEcho(to: &reply, isFirst: isFirst)
+            if let unique = request.uniqueIdentity {
+                let letters = unique.letters(letterA: UInt8(ascii: "a"))
+                reply.addUnindexed("apns-unique-id", letters.span)
+            }
+            endpoint.streams.respond(stream, reply)
+        case .rejected(let rejection, let since):
+            reply.add(":status", String(rejection.status))
+            reply.add("content-type", "application/json")
+            request.retryAfterSeconds.map { reply.add("retry-after", String($0)) }
+            request.addEcho(to: &reply, isFirst: isFirst)
+            let body = rejection.body(
+                since: since, usesLiveSpellings: compatibility.usesLiveSpellings)
+            endpoint.streams.respond(stream, reply, body: request.isHead ? nil : body)
+        }
+    }
 }

@@ -28,16 +28,12 @@ final class ProviderSession: EndpointOwner {
     /// Captures its requests and applies rules to them; nil on a relay in production.
     let observer: RequestObserver?
     var credentials = ProviderCredentials()
-    private var idleTimer: (any LoopTimer)?
-    private var lastRequestAt: UInt64
+    private var idleness: ProviderIdleness
     private(set) var isDraining = false
     /// Whether no push has been answered.
     private var isFirstAnswer = true
     /// Whether the provider was told that it may have one stream open, and not yet that it may have more.
     private var isHeldBack = false
-
-    /// The longest interval between two checks of the connection.
-    private static let lookMilliseconds = 10 * 60 * 1000
 
     init(environment: Environment, among connections: ProviderConnections) {
         let context = connections.context
@@ -47,7 +43,7 @@ final class ProviderSession: EndpointOwner {
         admission = PushValidator(
             tokens: connections.tokens, seal: context.codec, topics: connections.topics,
             environment: environment, callbacks: connections.callbacks)
-        lastRequestAt = context.scheduler.now
+        idleness = ProviderIdleness(since: context.scheduler.now)
         observer = connections.bench.map { RequestObserver($0) }
     }
 
@@ -72,15 +68,13 @@ final class ProviderSession: EndpointOwner {
     }
 
     /// The relay's settings were changed by a reload.
-    func settingsChanged() {
-        lookAgain(afterMilliseconds: connections.idleMilliseconds)
-    }
+    func settingsChanged() { idleness.check(afterMilliseconds: connections.idleMilliseconds) }
 
     // MARK: EndpointOwner
 
     func opened() {
-        idleTimer = context.scheduler.makeTimer { [unowned self] in checkIdle() }
-        lookAgain(afterMilliseconds: connections.idleMilliseconds)
+        let timer = context.scheduler.makeTimer { [unowned self] in checkIdle() }
+        idleness.begin(timer, afterMilliseconds: connections.idleMilliseconds)
         connections.sessions.add(self)
         do throws(Rejection) {
             try credentials.adopt(
@@ -103,7 +97,7 @@ final class ProviderSession: EndpointOwner {
         let random = context.random
         request.begin(&block) { NotificationIdentity(random: random.next(), random.next()) }
         exchanges.add(request, for: stream)
-        lastRequestAt = context.scheduler.now
+        idleness.requestBegan(at: context.scheduler.now)
         if request.isOfDevice { refuseDevice(stream) }
     }
 
@@ -144,7 +138,7 @@ final class ProviderSession: EndpointOwner {
 
     func disconnected(_ reason: CloseReason, from peer: Peer?) {
         connections.sessions.remove(self)
-        idleTimer = nil
+        idleness.end()
         if let observer { noteAbandoned(observer) }
         context.providerEnds.note(reason, of: peer)
     }
@@ -179,9 +173,7 @@ final class ProviderSession: EndpointOwner {
         return connections.home.route(notification, address)
     }
 
-    func noteRefused(
-        _ reason: Rejection, _ request: PushRequest, topic: @autoclosure () -> Topic?
-    ) {
+    func noteRefused(_ reason: Rejection, _ request: PushRequest, topic: @autoclosure () -> Topic?) {
         context.trace.note(at: context.now) {
             TraceRefusal(
                 reason, at: context.now, of: request.identity, topic: topic(), in: environment,
@@ -202,27 +194,7 @@ final class ProviderSession: EndpointOwner {
         let context = connections.context
         let endpoint = endpoint
         context.measures.count(verdict, nanoseconds: context.scheduler.now - request.endedAt)
-        connections.reply.removeAll()
-        switch verdict {
-        case .accepted where request.uniqueIdentity == nil:
-            request.withEcho { endpoint.streams.respondOK(stream, "apns-id", $0) }
-        case .accepted:
-            connections.reply.add(":status", "200")
-            request.addEcho(to: &connections.reply, isFirst: isFirstAnswer)
-            if let unique = request.uniqueIdentity {
-                let letters = unique.letters(letterA: UInt8(ascii: "a"))
-                connections.reply.addUnindexed("apns-unique-id", letters.span)
-            }
-            endpoint.streams.respond(stream, connections.reply)
-        case .rejected(let rejection, let since):
-            connections.reply.add(":status", String(rejection.status))
-            connections.reply.add("content-type", "application/json")
-            request.retryAfterSeconds.map { connections.reply.add("retry-after", String($0)) }
-            request.addEcho(to: &connections.reply, isFirst: isFirstAnswer)
-            let body = rejection.body(
-                since: since, usesLiveSpellings: connections.compatibility.usesLiveSpellings)
-            endpoint.streams.respond(stream, connections.reply, body: request.isHead ? nil : body)
-        }
+        connections.send(verdict, to: request, on: stream, of: endpoint, isFirst: isFirstAnswer)
         isFirstAnswer = false
         forget(stream)
     }
@@ -247,18 +219,13 @@ final class ProviderSession: EndpointOwner {
         forget(stream)
     }
 
-    private func lookAgain(afterMilliseconds interval: Int) {
-        idleTimer?.arm(afterMilliseconds: min(interval, Self.lookMilliseconds))
-    }
-
     private func checkIdle() {
         // A provider with nothing to push may send PINGs all the same; gorush does every second.
         endpoint.streams.forgiveEmptyFrames()
-        let idleMilliseconds = Int((context.scheduler.now - lastRequestAt) / 1_000_000)
-        guard idleMilliseconds >= connections.idleMilliseconds, exchanges.isEmpty else {
-            return lookAgain(afterMilliseconds: max(1000, connections.idleMilliseconds - idleMilliseconds))
-        }
-        endpoint.closeWhenAnswered(.idleTimeout, debug: Rejection.idleTimeout.body())
+        let isOver = idleness.isOver(
+            at: context.scheduler.now, afterMilliseconds: connections.idleMilliseconds,
+            hasRequests: !exchanges.isEmpty)
+        if isOver { endpoint.closeWhenAnswered(.idleTimeout, debug: Rejection.idleTimeout.body()) }
     }
 }
 
