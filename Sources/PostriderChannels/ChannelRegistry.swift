@@ -37,7 +37,7 @@ package struct ChannelRegistry {
 
     private var channels: [ChannelIdentity: Channel] = [:]
     /// The channels of each app.
-    private var rosters: [ChannelOwner: AppChannels] = [:]
+    private var channelsByOwner: [ChannelOwner: AppChannels] = [:]
 
     /// No channels.
     package init() {}
@@ -50,8 +50,8 @@ package struct ChannelRegistry {
     /// Adds a channel that was read from the disk.
     package mutating func restore(_ record: ChannelRecord) {
         channels[record.identity] = Channel(record: record)
-        rosters[record.owner, default: AppChannels()].count += 1
-        rosters[record.owner]?.add(record)
+        channelsByOwner[record.owner, default: AppChannels()].count += 1
+        channelsByOwner[record.owner]?.add(record)
     }
 
     /// Adds a stored broadcast that was read from the disk, after all channels were.
@@ -61,62 +61,62 @@ package struct ChannelRegistry {
 
     /// Carries out a provider's request. `draw` makes a new channel identity.
     package mutating func work(
-        off order: ChannelOrder, of owner: ChannelOwner, for receipt: ReplyAddress, now: Moment,
+        off order: ChannelOrder, of owner: ChannelOwner, for address: ReplyAddress, now: Moment,
         draw: () -> ChannelIdentity, _ effects: inout [Effect]
     ) {
         switch order {
         case .create(let storage):
-            create(storage, owner, receipt, now, draw(), &effects)
+            create(storage, owner, address, now, draw(), &effects)
         case .list:
-            effects.append(.answer(receipt, .list(rosters[owner]?.list() ?? [])))
+            effects.append(.answer(address, .list(channelsByOwner[owner]?.list() ?? [])))
         case .read(let identity):
             let channel = channel(identity, of: owner)
             let answer = channel.map { ChannelAnswer.settings($0.record.storage) }
-            effects.append(.answer(receipt, answer ?? .rejected(.channelNotRegistered)))
+            effects.append(.answer(address, answer ?? .rejected(.channelNotRegistered)))
         case .remove(let identity):
             guard channel(identity, of: owner) != nil else {
-                effects.append(.answer(receipt, .rejected(.channelNotRegistered)))
+                effects.append(.answer(address, .rejected(.channelNotRegistered)))
                 return
             }
-            effects.append(.apply(.removeChannel(identity), .removal(identity, receipt)))
+            effects.append(.apply(.removeChannel(identity), .removal(identity, address)))
         case .broadcast(let broadcast, let isNowOrNever, let proof):
-            send(broadcast, isNowOrNever: isNowOrNever, by: proof, owner, receipt, &effects)
+            send(broadcast, isNowOrNever: isNowOrNever, by: proof, owner, address, &effects)
         }
     }
 
     private mutating func create(
-        _ storage: ChannelStorage, _ owner: ChannelOwner, _ receipt: ReplyAddress, _ now: Moment,
+        _ storage: ChannelStorage, _ owner: ChannelOwner, _ address: ReplyAddress, _ now: Moment,
         _ identity: ChannelIdentity, _ effects: inout [Effect]
     ) {
-        guard rosters[owner]?.count ?? 0 < Limits.channelsPerApp else {
-            effects.append(.answer(receipt, .rejected(.cannotCreateChannel)))
+        guard channelsByOwner[owner]?.count ?? 0 < Limits.channelsPerApp else {
+            effects.append(.answer(address, .rejected(.cannotCreateChannel)))
             return
         }
-        rosters[owner, default: AppChannels()].count += 1
+        channelsByOwner[owner, default: AppChannels()].count += 1
         let record = ChannelRecord(identity: identity, owner: owner, storage: storage, createdAt: now)
-        effects.append(.apply(.putChannel(record), .creation(record, receipt)))
+        effects.append(.apply(.putChannel(record), .creation(record, address)))
     }
 
     private mutating func send(
         _ broadcast: Broadcast, isNowOrNever: Bool, by proof: ProviderProof, _ owner: ChannelOwner,
-        _ receipt: ReplyAddress, _ effects: inout [Effect]
+        _ address: ReplyAddress, _ effects: inout [Effect]
     ) {
         guard let channel = channel(broadcast.channel, of: owner) else {
-            effects.append(.answer(receipt, .rejected(.channelNotRegistered)))
+            effects.append(.answer(address, .rejected(.channelNotRegistered)))
             return
         }
         switch channel.record.storage {
         case .nothing where !isNowOrNever:
-            effects.append(.answer(receipt, .rejected(.badExpirationDate)))
+            effects.append(.answer(address, .rejected(.badExpirationDate)))
         case .nothing:
-            effects += [.publish(broadcast, owner.environment, proof), .answer(receipt, .accepted)]
+            effects += [.publish(broadcast, owner.environment, proof), .answer(address, .accepted)]
         case .mostRecent:
             channels[broadcast.channel]?.storing += 1
             // A broadcast that is not to be stored still removes the stored one: nothing old may follow something new.
             let change: RegistryChange =
                 broadcast.expiration == .nowOrNever
                 ? .removeBroadcast(of: broadcast.channel) : .putBroadcast(broadcast)
-            effects.append(.apply(change, .broadcast(broadcast, owner.environment, proof, receipt)))
+            effects.append(.apply(change, .broadcast(broadcast, owner.environment, proof, address)))
         }
     }
 
@@ -127,31 +127,31 @@ package struct ChannelRegistry {
     /// - Parameter failure: the answer to the provider if it has failed.
     package mutating func applied(_ step: Step, failure: Rejection?, _ effects: inout [Effect]) {
         switch step {
-        case .creation(let record, let receipt):
+        case .creation(let record, let address):
             if let failure {
                 discount(record.owner)
-                effects.append(.answer(receipt, .rejected(failure)))
+                effects.append(.answer(address, .rejected(failure)))
             } else {
                 channels[record.identity] = Channel(record: record)
-                rosters[record.owner]?.add(record)
-                effects.append(.answer(receipt, .created(record.identity)))
+                channelsByOwner[record.owner]?.add(record)
+                effects.append(.answer(address, .created(record.identity)))
             }
-        case .removal(let identity, let receipt):
+        case .removal(let identity, let address):
             if failure == nil, let channel = channels.removeValue(forKey: identity) {
-                rosters[channel.record.owner]?.remove(channel.record)
+                channelsByOwner[channel.record.owner]?.remove(channel.record)
                 discount(channel.record.owner)
                 effects.append(.announceEnd(identity))
             }
-            guard let receipt else { return }
-            effects.append(.answer(receipt, failure.map { .rejected($0) } ?? .removed))
-        case .broadcast(let broadcast, let environment, let proof, let receipt):
+            guard let address else { return }
+            effects.append(.answer(address, failure.map { .rejected($0) } ?? .removed))
+        case .broadcast(let broadcast, let environment, let proof, let address):
             channels[broadcast.channel]?.storing -= 1
             if let failure {
-                effects.append(.answer(receipt, .rejected(failure)))
+                effects.append(.answer(address, .rejected(failure)))
                 return
             }
             channels[broadcast.channel]?.stored = broadcast.expiration == .nowOrNever ? nil : broadcast
-            effects += [.publish(broadcast, environment, proof), .answer(receipt, .accepted)]
+            effects += [.publish(broadcast, environment, proof), .answer(address, .accepted)]
         case .expiry:
             break
         }
@@ -181,7 +181,7 @@ package struct ChannelRegistry {
 
     /// Removes the channels of apps that may not have any.
     package func removeChannels(where isForbidden: (ChannelOwner) -> Bool, _ effects: inout [Effect]) {
-        guard rosters.keys.contains(where: isForbidden) else { return }
+        guard channelsByOwner.keys.contains(where: isForbidden) else { return }
         let due = channels.values.filter { isForbidden($0.record.owner) }.map(\.record.identity).sorted()
         for identity in due { effects.append(.apply(.removeChannel(identity), .removal(identity, nil))) }
     }
@@ -191,7 +191,7 @@ package struct ChannelRegistry {
     }
 
     private mutating func discount(_ owner: ChannelOwner) {
-        rosters[owner]?.count -= 1
-        if rosters[owner]?.count == 0 { rosters[owner] = nil }
+        channelsByOwner[owner]?.count -= 1
+        if channelsByOwner[owner]?.count == 0 { channelsByOwner[owner] = nil }
     }
 }

@@ -3,12 +3,12 @@ package import PostriderNotifications
 /// The devices of a shard that are subscribed to each channel. Adding and removing take constant time, and the order of
 /// members does not depend on hashes.
 package struct Subscribers<Member: AnyObject> {
-    private struct Circle {
+    private struct Group {
         var members: [Member] = []
         var places: [ObjectIdentifier: Int] = [:]
     }
 
-    private var circles: [ChannelIdentity: Circle] = [:]
+    private var groups: [ChannelIdentity: Group] = [:]
     /// The number of subscriptions to all channels.
     package private(set) var count = 0
 
@@ -16,34 +16,34 @@ package struct Subscribers<Member: AnyObject> {
     package init() {}
 
     /// The subscribers of a channel.
-    package subscript(channel: ChannelIdentity) -> [Member] { circles[channel]?.members ?? [] }
+    package subscript(channel: ChannelIdentity) -> [Member] { groups[channel]?.members ?? [] }
 
     /// Adds a subscriber; nothing changes if it is there already.
     package mutating func add(_ member: Member, to channel: ChannelIdentity) {
-        let place = circles[channel]?.members.count ?? 0
-        guard circles[channel]?.places[ObjectIdentifier(member)] == nil else { return }
-        circles[channel, default: Circle()].members.append(member)
-        circles[channel]?.places[ObjectIdentifier(member)] = place
+        let place = groups[channel]?.members.count ?? 0
+        guard groups[channel]?.places[ObjectIdentifier(member)] == nil else { return }
+        groups[channel, default: Group()].members.append(member)
+        groups[channel]?.places[ObjectIdentifier(member)] = place
         count += 1
     }
 
     /// Removes a subscriber, if it is there. The last one takes its place.
     package mutating func remove(_ member: Member, from channel: ChannelIdentity) {
-        guard let place = circles[channel]?.places.removeValue(forKey: ObjectIdentifier(member)),
-            let last = circles[channel]?.members.popLast()
+        guard let place = groups[channel]?.places.removeValue(forKey: ObjectIdentifier(member)),
+            let last = groups[channel]?.members.popLast()
         else { return }
         count -= 1
         if last !== member {
-            circles[channel]?.members[place] = last
-            circles[channel]?.places[ObjectIdentifier(last)] = place
+            groups[channel]?.members[place] = last
+            groups[channel]?.places[ObjectIdentifier(last)] = place
         } else if place == 0 {
-            circles[channel] = nil
+            groups[channel] = nil
         }
     }
 
     /// Removes a channel; returns its subscribers.
     package mutating func removeAll(from channel: ChannelIdentity) -> [Member] {
-        let members = circles.removeValue(forKey: channel)?.members ?? []
+        let members = groups.removeValue(forKey: channel)?.members ?? []
         count -= members.count
         return members
     }

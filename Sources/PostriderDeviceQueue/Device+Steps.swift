@@ -39,7 +39,7 @@ extension Device {
         _ notification: Notification,
         at row: QueueRow,
         in slot: Slot,
-        _ receipt: ReplyAddress,
+        _ address: ReplyAddress,
         _ tally: inout Tally,
         _ effects: inout [Effect]
     ) {
@@ -58,25 +58,25 @@ extension Device {
                 notification: notification,
                 durability: expiresAt == nil ? .memoryOnly : .new,
                 acceptedSecond: notification.acceptedAt.wholeSeconds,
-                receipt: expiresAt == nil ? nil : receipt,
+                address: expiresAt == nil ? nil : address,
                 delivery: nil
             )
         )
         count(1, pendingFor: notification.registration)
         tally.pending += 1
-        if expiresAt == nil { effects.append(.answer(receipt, .accepted)) }
+        if expiresAt == nil { effects.append(.answer(address, .accepted)) }
     }
 
     /// The same push arrives again while the first is still pending: there is one notification with two reply
     /// addresses.
     mutating func merge(
-        _ receipt: ReplyAddress, into row: QueueRow, _ tally: inout Tally, _ effects: inout [Effect]
+        _ address: ReplyAddress, into row: QueueRow, _ tally: inout Tally, _ effects: inout [Effect]
     ) {
         tally.replaced += 1
-        if let pending = queue[row], pending.receipt != nil {
-            alsoWaiting[row, default: []].append(receipt)
+        if let pending = queue[row], pending.address != nil {
+            alsoWaiting[row, default: []].append(address)
         } else {
-            effects.append(.answer(receipt, .accepted))
+            effects.append(.answer(address, .accepted))
         }
     }
 
@@ -89,8 +89,8 @@ extension Device {
         guard var pending = takeOut(older, &tally) else { return nil }
         tally.replaced += 1
         effects.append(.note(.replaced, older, detail: row.value))
-        let receipts = (pending.receipt.map { [$0] } ?? []) + (alsoWaiting.removeValue(forKey: older) ?? [])
-        if !receipts.isEmpty { alsoWaiting[row, default: []] += receipts }
+        let addresses = (pending.address.map { [$0] } ?? []) + (alsoWaiting.removeValue(forKey: older) ?? [])
+        if !addresses.isEmpty { alsoWaiting[row, default: []] += addresses }
         if pending.durability == .stored {
             pending.notification = nil
             pending.delivery = nil
@@ -276,9 +276,9 @@ extension Device {
 
     /// Answers all providers that wait for a notification that was removed from the queue.
     mutating func answerAll(_ pending: Pending, _ verdict: PushResult, _ effects: inout [Effect]) {
-        if let receipt = pending.receipt { effects.append(.answer(receipt, verdict)) }
+        if let address = pending.address { effects.append(.answer(address, verdict)) }
         guard !alsoWaiting.isEmpty, let others = alsoWaiting.removeValue(forKey: pending.row) else { return }
-        for receipt in others { effects.append(.answer(receipt, verdict)) }
+        for address in others { effects.append(.answer(address, verdict)) }
     }
 }
 

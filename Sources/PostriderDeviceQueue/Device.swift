@@ -117,7 +117,7 @@ package struct Device {
                 notification: nil,
                 durability: .stored,
                 acceptedSecond: entry.acceptedAt.wholeSeconds,
-                receipt: nil,
+                address: nil,
                 delivery: nil
             )
         )
@@ -138,14 +138,14 @@ package struct Device {
     package mutating func offer(
         _ notification: Notification,
         at row: QueueRow,
-        for receipt: ReplyAddress,
+        for address: ReplyAddress,
         now: Moment,
         _ rules: DeviceRules,
         _ tally: inout Tally,
         _ effects: inout [Effect]
     ) {
         if let rejection = refusal(of: notification, now, rules) {
-            effects.append(.answer(receipt, rejection))
+            effects.append(.answer(address, rejection))
             return
         }
         tally.accepted += 1
@@ -158,14 +158,14 @@ package struct Device {
         }
         if let older, slot.isOfOnePush {
             effects.append(.note(.merged, row, detail: older.value))
-            merge(receipt, into: older, &tally, &effects)
+            merge(address, into: older, &tally, &effects)
             return
         }
         if notification.expiration == .nowOrNever, !isToBeSentNow(notification) {
             // Its one attempt has failed, or would disturb the device. The holder of its slot goes on waiting.
             tally.discarded += 1
             effects.append(.note(.discarded, row))
-            effects.append(.answer(receipt, .accepted))
+            effects.append(.answer(address, .accepted))
             return
         }
         var unanswered: Pending?
@@ -174,7 +174,7 @@ package struct Device {
         } else {
             makeRoom(in: notification.registration, &tally, &effects)
         }
-        enqueue(notification, at: row, in: slot, receipt, &tally, &effects)
+        enqueue(notification, at: row, in: slot, address, &tally, &effects)
         sendNext(now, &tally, &effects)
         if queue.beginStoring(row) {
             effects.append(.take(QueuedNotification(row: row, notification: notification), delivery: nil))
@@ -203,7 +203,7 @@ package struct Device {
         let staysInMemory = pending.delivery != nil || link != nil && queue.count <= Limits.deliveryWindow * 4
         queue.update(row) { pending in
             pending.durability = .stored
-            pending.receipt = nil
+            pending.address = nil
             if !staysInMemory { pending.unload() }
         }
         answerAll(pending, .accepted, &effects)

@@ -28,7 +28,7 @@ package struct Pending {
     /// When it was accepted, in seconds since 1970. The field is placed where it adds no padding.
     let acceptedSecond: UInt32
     /// The address of its provider; nil once the 200 is sent.
-    var receipt: ReplyAddress?
+    var address: ReplyAddress?
     /// The number of its delivery; nil while it is not in flight.
     var delivery: UInt64?
     /// Whether it was held back when its turn came.

@@ -215,7 +215,7 @@ public enum Limits {
     public static let acknowledgementMilliseconds = 10
     /// Messages in the mailbox of one shard or of the ledger. At about 100 bytes each: 6 MiB. If it is full, the
     /// answer is 429.
-    public static let letters = 65_536
+    public static let mailboxMessages = 65_536
     /// The longest setting for busy polling, in microseconds. Nothing that the relay waits for takes longer.
     public static let busyPollingMicroseconds = 10_000
     /// Operations in one ledger transaction.
@@ -235,7 +235,7 @@ public enum Limits {
     public static let traceLeastFree = 8 * 1024 * 1024
     /// Messages on their way to the trace, each with up to ``traceHandover`` records. At about 190 bytes a record: 50
     /// MiB. Further ones are lost, and counted.
-    public static let traceLetters = 256
+    public static let traceMessages = 256
     /// Records that a shard collects before it sends them to the trace's thread.
     public static let traceHandover = 1024
     /// Milliseconds after which a shard sends the records that it has. Each time, another thread wakes, perhaps on

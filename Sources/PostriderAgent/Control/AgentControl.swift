@@ -46,7 +46,7 @@ public enum AgentControl {
     }
 
     /// An element of `GET /v1/inbox` and `GET /v1/dead-letters`.
-    public struct Letter: Codable, Sendable {
+    public struct Message: Codable, Sendable {
         /// Its number, by which commands name it.
         public var number: Int64
         /// The topic of its app.

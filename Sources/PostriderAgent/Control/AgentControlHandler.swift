@@ -76,7 +76,7 @@ final class AgentControlHandler {
             running: apps.count { ["active", "background"].contains($0.state) },
             inbox: apps.reduce(0) { $0 + $1.inbox },
             pending: try pending().count,
-            deadLetters: try state.deadLetters.letters().count)
+            deadLetters: try state.deadLetters.entries().count)
     }
 
     private func apps() throws(StoreError) -> [AgentControl.App] {
@@ -112,16 +112,16 @@ final class AgentControlHandler {
         return parts.streams.attachments[record.topic.text] == nil ? "not running" : "active"
     }
 
-    private func inbox() throws(StoreError) -> [AgentControl.Letter] {
-        var letters: [AgentControl.Letter] = []
+    private func inbox() throws(StoreError) -> [AgentControl.Message] {
+        var messages: [AgentControl.Message] = []
         for record in state.apps.records.values.sorted(by: { $0.number < $1.number }) {
             let attempts = try state.inbox.attempts(of: record.number)
             try state.inbox.forEachPending(of: record.number, after: 0) { row, parcel in
-                letters.append(AgentControl.Letter(row, parcel, attempts: attempts[row] ?? 0))
+                messages.append(AgentControl.Message(row, parcel, attempts: attempts[row] ?? 0))
                 return true
             }
         }
-        return letters
+        return messages
     }
 
     private func pending() throws(StoreError) -> [AgentControl.Pending] {
@@ -137,11 +137,11 @@ final class AgentControlHandler {
         return pending.sorted { ($0.at, $0.topic) < ($1.at, $1.topic) }
     }
 
-    private func deadLetters() throws(StoreError) -> [AgentControl.Letter] {
-        try state.deadLetters.letters().map { letter in
-            var told = AgentControl.Letter(letter.row, letter.parcel, attempts: letter.attempts)
-            told.reason = letter.reason
-            told.diedAt = letter.diedAt.milliseconds
+    private func deadLetters() throws(StoreError) -> [AgentControl.Message] {
+        try state.deadLetters.entries().map { entry in
+            var told = AgentControl.Message(entry.row, entry.parcel, attempts: entry.attempts)
+            told.reason = entry.reason
+            told.diedAt = entry.diedAt.milliseconds
             return told
         }
     }
@@ -239,7 +239,7 @@ final class AgentControlHandler {
     }
 }
 
-extension AgentControl.Letter {
+extension AgentControl.Message {
     /// The entry for what a row holds.
     fileprivate init(_ row: Int64, _ parcel: Parcel, attempts: Int) {
         let kind =

@@ -4,8 +4,8 @@ import PostriderStorage
 /// Notifications that were handed over as often as allowed and never handled. The owner of the device sees them, and
 /// has them tried again or dropped.
 final class DeadLetters {
-    /// A dead letter.
-    struct Letter {
+    /// One of them.
+    struct Entry {
         /// Its row, which is the one that it had in the inbox.
         let row: Int64
         let app: Int64
@@ -95,8 +95,8 @@ final class DeadLetters {
     }
 
     /// All dead letters, in the order in which the notifications arrived.
-    func letters() throws(StoreError) -> [Letter] {
-        var letters: [Letter] = []
+    func entries() throws(StoreError) -> [Entry] {
+        var entries: [Entry] = []
         defer { list.reset() }
         while try list.step() {
             let kind = list.integer(3)
@@ -107,13 +107,13 @@ final class DeadLetters {
                     "\(database.path) is damaged (dead letter \(list.integer(0))): put a backup in its place."
                 )
             }
-            letters.append(
-                Letter(
+            entries.append(
+                Entry(
                     row: list.integer(0), app: list.integer(1), parcel: parcel,
                     attempts: Int(list.integer(4)), reason: list.text(5),
                     diedAt: Moment(milliseconds: list.integer(6))))
         }
-        return letters
+        return entries
     }
 
     /// Moves a dead letter back to its place in the inbox, as if it had never failed. Returns its app's number; nil if

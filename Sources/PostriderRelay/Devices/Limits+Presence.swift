@@ -17,7 +17,7 @@ extension Limits {
     /// The most devices that wait for a run of the program. At about 400 bytes each: 26 MiB.
     static let presencesWaiting = 65_536
     /// The most batches of events on their way to the operator's program; further ones are lost, and that is logged.
-    static let presenceLetters = 1024
+    static let presenceMessages = 1024
     /// The longest run of the operator's program, in seconds.
     static let presenceProgramSeconds = 60
     /// The most bytes of its output that are kept; the last of them are logged.

@@ -19,8 +19,8 @@ struct LedgerBatch {
     private var lowest = QueueRow(.max)
 
     /// Adds a command. A row that is stored and settled in the same batch is removed from it.
-    mutating func add(_ letter: LedgerCommand) {
-        switch letter {
+    mutating func add(_ message: LedgerCommand) {
+        switch message {
         case .store(let queued, _):
             lowest = min(lowest, queued.row)
             queue.enqueued.append(queued)

@@ -68,7 +68,7 @@ struct LedgerThread: Sendable {
             store: store,
             shardCount: mailboxes.shards.count,
             log: log,
-            post: { letter, shard in outbox.send(letter, to: shard) },
+            post: { message, shard in outbox.send(message, to: shard) },
             copy: copy,
             rest: { owing.arm(afterMilliseconds: $0) },
             time: LedgerTime(
@@ -82,10 +82,10 @@ struct LedgerThread: Sendable {
             }
         )
         timed = ledger
-        try loop.attach(mailboxes.ledger) { [unowned ledger] letters in
+        try loop.attach(mailboxes.ledger) { [unowned ledger] messages in
             quiet.disturbed()
-            ledger.receive(letters)
-            letters.removeAll(keepingCapacity: true)
+            ledger.receive(messages)
+            messages.removeAll(keepingCapacity: true)
         }
         return ledger
     }

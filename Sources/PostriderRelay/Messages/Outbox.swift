@@ -29,7 +29,7 @@ final class Outbox {
 
     /// Whether messages to this shard or to the ledger wait because its mailbox is full.
     func isCongested(_ shard: Int) -> Bool {
-        toShards[shard].count >= Limits.letters || toLedger.count >= Limits.letters
+        toShards[shard].count >= Limits.mailboxMessages || toLedger.count >= Limits.mailboxMessages
     }
 
     /// Adds a message to a shard, which may be this one.

@@ -17,11 +17,11 @@ final class RelayMailboxes: Sendable {
 
     init(shards count: Int) throws(TransportError) {
         var shards: [Mailbox<ShardMessage>] = []
-        for _ in 0..<count { shards.append(try Mailbox(capacity: Limits.letters)) }
+        for _ in 0..<count { shards.append(try Mailbox(capacity: Limits.mailboxMessages)) }
         self.shards = shards
-        ledger = try Mailbox(capacity: Limits.letters)
-        trace = try Mailbox(capacity: Limits.traceLetters)
-        programs = try Mailbox(capacity: Limits.presenceLetters)
+        ledger = try Mailbox(capacity: Limits.mailboxMessages)
+        trace = try Mailbox(capacity: Limits.traceMessages)
+        programs = try Mailbox(capacity: Limits.presenceMessages)
     }
 
     /// The outbox of a shard; nil for the ledger or the trace.

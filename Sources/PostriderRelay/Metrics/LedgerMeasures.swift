@@ -32,9 +32,9 @@ final class LedgerMeasures: Sendable {
     var report: LedgerReport { state.withLock { $0 } }
 
     /// A batch of these commands begins.
-    func began(_ letters: ArraySlice<LedgerCommand>, at now: UInt64) {
+    func began(_ messages: ArraySlice<LedgerCommand>, at now: UInt64) {
         state.withLock { state in
-            for case .store(_, let postedAt) in letters {
+            for case .store(_, let postedAt) in messages {
                 state.waits.record(nanoseconds: now - min(postedAt, now))
             }
         }

@@ -168,7 +168,7 @@ extension Relay {
     /// The metric families of the mailboxes.
     var mailboxFamilies: [MetricFamily] {
         var depth = MetricFamily(
-            "postrider_mailbox_letters", .gauge, "Messages that wait for a thread, by the thread.")
+            "postrider_mailbox_messages", .gauge, "Messages that wait for a thread, by the thread.")
         for (index, mailbox) in mailboxes.shards.enumerated() {
             depth.add(mailbox.count, ("thread", "shard-\(index)"))
         }

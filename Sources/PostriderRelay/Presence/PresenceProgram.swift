@@ -137,16 +137,16 @@ struct PresenceThread: Sendable {
         do {
             let loop = try EventLoop()
             let runner = PresenceProgram(program, before: before, on: loop, log: log)
-            try loop.attach(mailbox) { [unowned runner, unowned loop] letters in
-                for letter in letters {
-                    switch letter {
+            try loop.attach(mailbox) { [unowned runner, unowned loop] messages in
+                for message in messages {
+                    switch message {
                     case .events(let events): runner.take(events)
                     case .close:
                         runner.close()
                         loop.stop()
                     }
                 }
-                letters.removeAll(keepingCapacity: true)
+                messages.removeAll(keepingCapacity: true)
             }
             continuation.resume()
             withExtendedLifetime(runner) { loop.run() }

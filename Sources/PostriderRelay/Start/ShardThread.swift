@@ -109,7 +109,7 @@ struct ShardThread: Sendable {
         )
         loop.busyPollingMicroseconds = configuration.busyPollingMicroseconds
         loop.turnEnded = { [unowned shard] in shard.turnEnded() }
-        try loop.attach(mailboxes.shards[index]) { [unowned shard] letters in shard.receive(&letters) }
+        try loop.attach(mailboxes.shards[index]) { [unowned shard] messages in shard.receive(&messages) }
         return shard
     }
 

@@ -48,7 +48,7 @@ struct TraceThread: Sendable {
         let keeper = TraceWriter(
             store, sample: sample, losses: losses, log: log,
             now: Moment(milliseconds: loop.wallMilliseconds), readClock: { [unowned loop] in loop.now },
-            post: { letter, shard in outbox.send(letter, to: shard) },
+            post: { message, shard in outbox.send(message, to: shard) },
             onClosed: { [unowned loop] in
                 loop.stop()
                 closed.countDown()
@@ -67,17 +67,17 @@ struct TraceThread: Sendable {
             }
             if !outbox.post() { retry.arm(afterMilliseconds: 1) }
         }
-        try loop.attach(mailboxes.trace) { [unowned keeper] letters in
-            keeper.receive(letters)
-            letters.removeAll(keepingCapacity: true)
+        try loop.attach(mailboxes.trace) { [unowned keeper] messages in
+            keeper.receive(messages)
+            messages.removeAll(keepingCapacity: true)
         }
         return keeper
     }
 
     /// The recorder for a shard.
     func recorder(ofShard index: Int) -> TraceRecorder {
-        TraceRecorder(ofShard: index, sample: sample, losses: losses) { [mailboxes] letter in
-            mailboxes.trace.post(letter)
+        TraceRecorder(ofShard: index, sample: sample, losses: losses) { [mailboxes] message in
+            mailboxes.trace.post(message)
         }
     }
 }

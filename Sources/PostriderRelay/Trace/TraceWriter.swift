@@ -63,10 +63,10 @@ final class TraceWriter {
     var hasWork: Bool { !searches.isEmpty }
 
     /// Takes requests in the order of their arrival.
-    func receive(_ letters: [TraceRequest]) {
-        for letter in letters {
+    func receive(_ messages: [TraceRequest]) {
+        for message in messages {
             guard onClosed != nil else { return }
-            switch letter {
+            switch message {
             case .records(let some) where records.isEmpty: records = some
             case .records(let some): records += some
             case .refusals(let refusals): write(refusals)

@@ -16,8 +16,8 @@ enum AgentActions {
             Console.say(options.isSet("json") ? text : describe(apps))
         },
         action("inbox", "List the notifications that wait for their apps.") { options, client in
-            let (letters, text) = try await client.list("/v1/inbox", of: [AgentControl.Letter].self)
-            Console.say(options.isSet("json") ? text : describe(letters))
+            let (messages, text) = try await client.list("/v1/inbox", of: [AgentControl.Message].self)
+            Console.say(options.isSet("json") ? text : describe(messages))
         },
         action("pending", "List the local notifications that are not due yet.") { options, client in
             let (pending, text) = try await client.list("/v1/pending", of: [AgentControl.Pending].self)
@@ -27,8 +27,8 @@ enum AgentActions {
         },
         action("dead-letters", "List the dead letters: notifications that their apps could not handle.") {
             options, client in
-            let (letters, text) = try await client.list("/v1/dead-letters", of: [AgentControl.Letter].self)
-            Console.say(options.isSet("json") ? text : describe(letters))
+            let (messages, text) = try await client.list("/v1/dead-letters", of: [AgentControl.Message].self)
+            Console.say(options.isSet("json") ? text : describe(messages))
         },
         action("alerts", "List the alerts that users can see.") { options, client in
             let (alerts, text) = try await client.list("/v1/alerts", of: [AgentControl.Alert].self)
@@ -164,10 +164,10 @@ enum AgentActions {
         return "\(app.state), busy for \(seconds) s with \(count) notification\(count == 1 ? "" : "s")"
     }
 
-    static func describe(_ letters: [AgentControl.Letter]) -> String {
+    static func describe(_ messages: [AgentControl.Message]) -> String {
         Listing.columns(
             ["NUMBER", "TOPIC", "KIND", "IDENTITY", "ATTEMPTS", "REASON"],
-            letters.map {
+            messages.map {
                 ["\($0.number)", $0.topic, $0.kind, $0.identity, "\($0.attempts)", $0.reason ?? "-"]
             })
     }

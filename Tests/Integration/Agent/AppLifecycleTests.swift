@@ -168,7 +168,7 @@ struct AppLifecycleTests {
         }
         #expect(processes.count == Limits.deliveryAttempts.usual + 1)
         #expect(fixture.attached().identities == [2])
-        let dead = try #require(try fixture.files.state.deadLetters.letters().first)
+        let dead = try #require(try fixture.files.state.deadLetters.entries().first)
         #expect(dead.parcel.identity.low == 1 && dead.attempts == Limits.deliveryAttempts.usual)
     }
 }

@@ -11,7 +11,7 @@ struct AttemptTests {
 
     init() throws { fixture = try RouterFixture() }
 
-    private func dead() throws -> [DeadLetters.Letter] { try fixture.files.state.deadLetters.letters() }
+    private func dead() throws -> [DeadLetters.Entry] { try fixture.files.state.deadLetters.entries() }
 
     private func fail(_ app: RecordedApp, _ identity: UInt64, reason: String = "No.") throws {
         let deliver = try #require(app.delivered.last { $0.identity.low == identity })

@@ -95,7 +95,7 @@ struct CollapseTests {
         die(2, 2, collapse: "other")
         func dead() throws -> [Int64: UInt64] {
             Dictionary(
-                uniqueKeysWithValues: try fixture.files.state.deadLetters.letters().map {
+                uniqueKeysWithValues: try fixture.files.state.deadLetters.entries().map {
                     ($0.row, $0.parcel.identity.low)
                 })
         }

@@ -85,7 +85,7 @@ struct HandlerProgramsTests {
             fixture.turn()
         }
         #expect(identities(fixture) == [1, 2, 1, 1])
-        let letter = try #require(try fixture.state.deadLetters.letters().first)
+        let letter = try #require(try fixture.state.deadLetters.entries().first)
         #expect(letter.attempts == 3 && letter.reason == "The handler was ended by signal 11")
         #expect(
             reports(fixture) == [
@@ -124,7 +124,7 @@ struct HandlerProgramsTests {
         fixture.arrive(1)
         fixture.turn()
         fixture.turn()
-        let reason = try fixture.state.deadLetters.letters().first?.reason
+        let reason = try fixture.state.deadLetters.entries().first?.reason
         #expect(reason == "The handler does not run: The program /x is not there.")
         fixture.recordedHandlers.mistake = nil
         fixture.arrive(2)

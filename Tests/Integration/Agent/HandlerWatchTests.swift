@@ -52,7 +52,7 @@ struct HandlerWatchTests {
             pass(fixture, seconds: 60)
         }
         #expect(fixture.launcher.processes.count == 3 && fixture.attached().identities == [2, 3])
-        let dead = try #require(try fixture.files.state.deadLetters.letters().first)
+        let dead = try #require(try fixture.files.state.deadLetters.entries().first)
         #expect(dead.parcel.identity.low == 1 && dead.attempts == 2)
         #expect(dead.reason == "The app had not handled it after 60 s.")
     }

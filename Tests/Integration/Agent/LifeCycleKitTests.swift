@@ -172,7 +172,7 @@ struct LifeCycleKitTests {
 
 extension AgentFixture.Parts {
     /// The reasons of all dead letters.
-    var letters: [String] { (try? parts.state.deadLetters.letters().map(\.reason)) ?? [] }
+    var letters: [String] { (try? parts.state.deadLetters.entries().map(\.reason)) ?? [] }
 
     /// The number of failed attempts for each waiting notification of the usual app.
     var attempts: [Int] {

@@ -99,7 +99,7 @@ struct PayloadTableTests {
         await agent.kill()
         #expect(journal.events.count == 1 && bytes.events == [Array(#"{"n":1}"#.utf8)])
         let state = try AgentState(directory: scratch.state, log: .none)
-        let letters = try state.deadLetters.letters()
+        let letters = try state.deadLetters.entries()
         #expect(letters.map(\.parcel.identity.low) == [1, 2, 3])
         let error = #expect(throws: UserInfoError.self) { try UserInfo(json: []) }
         #expect(letters.allSatisfy { $0.reason == error?.description })

@@ -111,7 +111,7 @@ final class RouterSimulation {
     }
 
     private var dead: Set<UInt64> {
-        get throws { Set(try fixture.files.state.deadLetters.letters().map(\.parcel.identity.low)) }
+        get throws { Set(try fixture.files.state.deadLetters.entries().map(\.parcel.identity.low)) }
     }
 
     /// Checks that all waiting notifications of an attached app are in delivery, but for those beyond its window.
@@ -207,7 +207,7 @@ final class RouterSimulation {
     }
 
     private func retryDeadLetter() throws {
-        guard !isFull, let letter = try fixture.files.state.deadLetters.letters().randomElement(using: &dice)
+        guard !isFull, let letter = try fixture.files.state.deadLetters.entries().randomElement(using: &dice)
         else { return }
         failures[letter.parcel.identity.low] = 0
         rests[letter.parcel.identity.low] = nil

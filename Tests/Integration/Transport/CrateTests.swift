@@ -43,20 +43,21 @@ private final class Wanderer: ConnectionHandler {
     }
 }
 
-private enum Letter: Sendable {
+private enum Message: Sendable {
     case adopt(DetachedConnection)
     case stop
 }
 
 /// Starts a loop on its own thread that adopts the connections in its mailbox, and sends them on when they want to
 /// move.
-private func startStation(_ mailbox: Mailbox<Letter>, sendsTo next: Mailbox<Letter>) throws -> ThreadHandle {
+private func startStation(_ mailbox: Mailbox<Message>, sendsTo next: Mailbox<Message>) throws -> ThreadHandle
+{
     try Thread.spawn(name: "station") {
         do {
             let loop = try EventLoop()
-            try loop.attach(mailbox) { letters in
-                for letter in letters {
-                    switch letter {
+            try loop.attach(mailbox) { messages in
+                for message in messages {
+                    switch message {
                     case .stop: loop.stop()
                     case .adopt(let crate):
                         let session = loop.adopt(crate) as? Wanderer
@@ -71,7 +72,7 @@ private func startStation(_ mailbox: Mailbox<Letter>, sendsTo next: Mailbox<Lett
     }
 }
 
-private func move(_ session: Wanderer, to mailbox: Mailbox<Letter>) {
+private func move(_ session: Wanderer, to mailbox: Mailbox<Message>) {
     guard let connection = session.wire as? Connection, let crate = connection.detach() else {
         Issue.record("a live connection can be moved")
         return
@@ -86,15 +87,15 @@ private func move(_ session: Wanderer, to mailbox: Mailbox<Letter>) {
     func thereAndBack(usesTLS: Bool) throws {
         let tls = usesTLS ? try TestTLS() : nil
         let loop = try EventLoop()
-        let home = try Mailbox<Letter>(capacity: 16)
-        let away = try Mailbox<Letter>(capacity: 16)
+        let home = try Mailbox<Message>(capacity: 16)
+        let away = try Mailbox<Message>(capacity: 16)
         let station = try startStation(away, sendsTo: home)
         let wanderer = Wanderer()
         wanderer.onMove = { move($0, to: away) }
         var returns = 0
-        try loop.attach(home) { letters in
-            for letter in letters {
-                guard case .adopt(let crate) = letter else { continue }
+        try loop.attach(home) { messages in
+            for message in messages {
+                guard case .adopt(let crate) = message else { continue }
                 let session = loop.adopt(crate) as? Wanderer
                 session?.onMove = { move($0, to: away) }
                 returns += 1

@@ -12,7 +12,7 @@ extension SimulatedRelay {
     struct Bounds {
         var pendingPerApp = Limits.pendingPerRegistration
         var deliveries = Limits.deliveryWindow
-        var letters = Limits.letters
+        var messages = Limits.mailboxMessages
         /// The milliseconds after which a device that was asked to wait may come back.
         var slotMilliseconds = Limits.slotMilliseconds
         /// Bytes in a device's stream: a window of the largest notifications, the broadcasts, and the link's own
@@ -25,7 +25,8 @@ extension SimulatedRelay {
     var bounds: Bounds {
         house.fault == .boundsShrink
             ? Bounds(
-                pendingPerApp: 12, deliveries: 12, letters: 12, slotMilliseconds: (12, 12), outboundBytes: 12)
+                pendingPerApp: 12, deliveries: 12, messages: 12, slotMilliseconds: (12, 12), outboundBytes: 12
+            )
             : Bounds()
     }
 

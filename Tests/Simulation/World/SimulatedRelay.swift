@@ -59,7 +59,7 @@ final class SimulatedRelay {
         let rows = RowSequence(after: max(loaded.lastRow, MemoryTrace(disk: house.traceDisk).lastRow))
         ledger = Ledger(
             store: store, shardCount: count, log: .none,
-            post: { [unowned self] letter, shard in mail[shard].append(letter) },
+            post: { [unowned self] message, shard in mail[shard].append(message) },
             copy: { _, _ in },
             rest: { [unowned self] in owing?.arm(afterMilliseconds: $0) },
             time: ledgerTime(),
@@ -81,8 +81,8 @@ final class SimulatedRelay {
                 codec: try DeviceTokenCodec(secrets: loaded.registry.tokenSecrets),
                 policies: policies,
                 random: house.chance,
-                trace: TraceRecorder(ofShard: index, sample: 1, losses: traceLosses) { letter in
-                    trace.receive([letter])
+                trace: TraceRecorder(ofShard: index, sample: 1, losses: traceLosses) { message in
+                    trace.receive([message])
                     return true
                 },
                 log: .none)
@@ -122,7 +122,7 @@ final class SimulatedRelay {
             MemoryTrace(disk: house.traceDisk, segmentRecords: 500, mostSegments: .max), sample: 1,
             losses: traceLosses, log: .none, now: Moment(milliseconds: house.clock.wallMilliseconds),
             readClock: { [clock = house.clock] in UInt64(clock.milliseconds) * 1_000_000 },
-            post: { [unowned self] letter, shard in mail[shard].append(letter) }, onClosed: {})
+            post: { [unowned self] message, shard in mail[shard].append(message) }, onClosed: {})
     }
 
     /// Makes an outbox; sometimes a mailbox has no room for all messages.
@@ -130,19 +130,19 @@ final class SimulatedRelay {
         Outbox(
             ownIndex: index,
             shards: (0..<count).map { other in
-                { [unowned self] letters in post(&letters, to: \.mail[other]) }
+                { [unowned self] messages in post(&messages, to: \.mail[other]) }
             },
-            ledger: { [unowned self] letters in post(&letters, to: \.ledgerMail) })
+            ledger: { [unowned self] messages in post(&messages, to: \.ledgerMail) })
     }
 
     private func post<ShardMessage>(
-        _ letters: inout [ShardMessage], to box: ReferenceWritableKeyPath<SimulatedRelay, [ShardMessage]>
+        _ messages: inout [ShardMessage], to box: ReferenceWritableKeyPath<SimulatedRelay, [ShardMessage]>
     ) -> Bool {
         let chance = house.chance
-        let count = chance.once(in: 20) ? chance.number(0...letters.count) : letters.count
-        self[keyPath: box] += letters[..<count]
-        letters.removeFirst(count)
-        return letters.isEmpty
+        let count = chance.once(in: 20) ? chance.number(0...messages.count) : messages.count
+        self[keyPath: box] += messages[..<count]
+        messages.removeFirst(count)
+        return messages.isEmpty
     }
 
     private func migrator(of index: Int) -> ConnectionMigrator {
@@ -200,10 +200,10 @@ final class SimulatedRelay {
     }
 
     /// Applies the deliberate fault to messages.
-    private func spoil(_ letters: inout [ShardMessage]) {
+    private func spoil(_ messages: inout [ShardMessage]) {
         switch house.fault {
-        case .mailReorders: letters.reverse()
-        case .mailLoses: letters.removeAll { if case .push(.answer) = $0 { true } else { false } }
+        case .mailReorders: messages.reverse()
+        case .mailLoses: messages.removeAll { if case .push(.answer) = $0 { true } else { false } }
         default: break
         }
     }
@@ -214,7 +214,7 @@ final class SimulatedRelay {
         wire.opened()
     }
 
-    func post(_ letter: ShardMessage) { for index in mail.indices { mail[index].append(letter) } }
+    func post(_ message: ShardMessage) { for index in mail.indices { mail[index].append(message) } }
     func closeLedger() { ledgerMail.append(.close) }
 
     /// The number of devices that were asked to come back later during reconnect storms.

@@ -5,14 +5,14 @@ import Testing
 
 @testable import PostriderChannels
 
-@Suite("The desk of channels")
+@Suite("The registry of channels")
 struct ChannelRegistryTests {
     private static let owner = ChannelOwner(topic: Samples.topic, environment: .production)
     private static let now = Samples.now
 
     /// A channel registry and a ledger that obeys the test.
     private struct Rig {
-        var desk = ChannelRegistry()
+        var registry = ChannelRegistry()
         /// The changes that the registry has asked the ledger for and that are not committed, oldest first.
         var waiting: [(change: RegistryChange, step: ChannelRegistry.Step)] = []
         var answers: [Int: ChannelAnswer] = [:]
@@ -26,8 +26,9 @@ struct ChannelRegistryTests {
             lastName += 1
             let name = ChannelIdentity(high: 7, low: lastName)
             var effects: [ChannelRegistry.Effect] = []
-            desk.work(
-                off: order, of: owner, for: Samples.receipt(lastStream), now: now, draw: { name }, &effects)
+            registry.work(
+                off: order, of: owner, for: Samples.replyAddress(lastStream), now: now, draw: { name },
+                &effects)
             take(effects)
             return lastStream
         }
@@ -35,14 +36,14 @@ struct ChannelRegistryTests {
         mutating func commit(failure: Rejection? = nil) {
             while !waiting.isEmpty {
                 var effects: [ChannelRegistry.Effect] = []
-                desk.applied(waiting.removeFirst().step, failure: failure, &effects)
+                registry.applied(waiting.removeFirst().step, failure: failure, &effects)
                 take(effects)
             }
         }
 
         mutating func sweep(at moment: Moment) {
             var effects: [ChannelRegistry.Effect] = []
-            desk.sweep(now: moment, &effects)
+            registry.sweep(now: moment, &effects)
             take(effects)
         }
 
@@ -63,7 +64,7 @@ struct ChannelRegistryTests {
         )
             -> (isKnown: Bool, stored: Broadcast?)
         {
-            desk.find(
+            registry.find(
                 SubscriptionRequest(
                     channel: channel, owner: owner,
                     wish: Subscribe(
@@ -76,9 +77,9 @@ struct ChannelRegistryTests {
         mutating func take(_ effects: [ChannelRegistry.Effect]) {
             for effect in effects {
                 switch effect {
-                case .answer(let receipt, let answer):
-                    #expect(answers[Int(receipt.stream)] == nil, "an order is answered once")
-                    answers[Int(receipt.stream)] = answer
+                case .answer(let address, let answer):
+                    #expect(answers[Int(address.stream)] == nil, "an order is answered once")
+                    answers[Int(address.stream)] = answer
                 case .apply(let change, let step): waiting.append((change, step))
                 case .publish(let broadcast, _, _): published.append(broadcast)
                 case .announceEnd(let channel): ended.append(channel)
@@ -103,14 +104,14 @@ struct ChannelRegistryTests {
     func creation() throws {
         var rig = Rig()
         let first = rig.order(.create(.mostRecent))
-        #expect(rig.answers[first] == nil && rig.desk.count == 0)
+        #expect(rig.answers[first] == nil && rig.registry.count == 0)
         rig.commit()
         guard case .created(let identity) = rig.answers[first] else { throw Failure(sentence: "none") }
         let read = rig.order(.read(identity))
         #expect(rig.answers[read] == .settings(.mostRecent) && rig.find(identity).isKnown)
         let second = rig.order(.create(.nothing))
         rig.commit(failure: .internalServerError)
-        #expect(rig.answers[second] == .rejected(.internalServerError) && rig.desk.count == 1)
+        #expect(rig.answers[second] == .rejected(.internalServerError) && rig.registry.count == 1)
         let list = rig.order(.list)
         #expect(rig.answers[list] == .list([identity]))
     }
@@ -248,9 +249,9 @@ struct ChannelRegistryTests {
         let record = ChannelRecord(
             identity: ChannelIdentity(high: 1, low: 1), owner: Self.owner, storage: .mostRecent,
             createdAt: Self.now)
-        rig.desk.restore(record)
-        rig.desk.restore(broadcast(1, to: record.identity))
-        rig.desk.restore(broadcast(2, to: ChannelIdentity(high: 9, low: 9)))
+        rig.registry.restore(record)
+        rig.registry.restore(broadcast(1, to: record.identity))
+        rig.registry.restore(broadcast(2, to: ChannelIdentity(high: 9, low: 9)))
         #expect(rig.find(record.identity).stored?.identity == NotificationIdentity(high: 1, low: 1))
         #expect(!rig.find(ChannelIdentity(high: 9, low: 9)).isKnown)
     }
@@ -261,10 +262,10 @@ struct ChannelRegistryTests {
         let other = ChannelOwner(topic: Samples.otherTopic, environment: .production)
         let (mine, theirs) = (try rig.create(.nothing), try rig.create(.nothing, of: other))
         var effects: [ChannelRegistry.Effect] = []
-        rig.desk.removeChannels(where: { $0 == Self.owner }, &effects)
+        rig.registry.removeChannels(where: { $0 == Self.owner }, &effects)
         rig.take(effects)
         rig.commit()
-        #expect(rig.ended == [mine] && rig.desk.count == 1 && theirs != mine)
+        #expect(rig.ended == [mine] && rig.registry.count == 1 && theirs != mine)
     }
 }
 

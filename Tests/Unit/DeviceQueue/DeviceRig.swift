@@ -17,9 +17,9 @@ extension Device.Effect: CustomStringConvertible {
     /// stream, r a row, n a notification, and a bare number a delivery.
     public var description: String {
         switch self {
-        case .answer(let receipt, .accepted): "200 s\(receipt.stream)"
-        case .answer(let receipt, .rejected(let rejection, let since)):
-            "\(rejection.status) s\(receipt.stream)" + (since.map { " since \($0.milliseconds)" } ?? "")
+        case .answer(let address, .accepted): "200 s\(address.stream)"
+        case .answer(let address, .rejected(let rejection, let since)):
+            "\(rejection.status) s\(address.stream)" + (since.map { " since \($0.milliseconds)" } ?? "")
         case .take(let queued, nil): "store r\(queued.row.value)"
         case .take: texts.joined(separator: ", ")
         case .send(let queued, let delivery): "send \(delivery) n\(queued.notification.identity.low)"
@@ -100,7 +100,8 @@ struct DeviceRig {
         let (row, now, rules) = (QueueRow(row), now, rules)
         return after { device, tally, effects in
             device.offer(
-                notification, at: row, for: Samples.receipt(Int(row.value)), now: now, rules, &tally, &effects
+                notification, at: row, for: Samples.replyAddress(Int(row.value)), now: now, rules, &tally,
+                &effects
             )
         }
     }

@@ -5,7 +5,7 @@ import Testing
 
 /// The conditions that must hold at the end.
 extension DeviceWorld {
-    /// Expects that every receipt has one answer and that no push with a 200 is lost.
+    /// Expects that every push has one answer and that no push with a 200 is lost.
     func check() {
         for (number, push) in pushes {
             guard let verdict = push.answers.first else {

@@ -129,8 +129,8 @@ struct DeviceWorld {
         )
         pushes[lastRow] = Push(notification: notification)
         after { [rules] device, tally, effects in
-            let receipt = Samples.receipt(Int(row.value))
-            device.offer(notification, at: row, for: receipt, now: now, rules, &tally, &effects)
+            let address = Samples.replyAddress(Int(row.value))
+            device.offer(notification, at: row, for: address, now: now, rules, &tally, &effects)
         }
     }
 
@@ -241,8 +241,8 @@ struct DeviceWorld {
 
     private mutating func note(_ effect: Device.Effect) {
         switch effect {
-        case .answer(let receipt, let verdict):
-            let number = Int64(receipt.stream)
+        case .answer(let address, let verdict):
+            let number = Int64(address.stream)
             pushes[number]?.answers.append(verdict)
             #expect(pushes[number]?.answers.count == 1, "push \(number) is answered once")
             if verdict == .accepted { #expect(isKept(number), "push \(number) is not safe") }

@@ -14,7 +14,7 @@ extension Pending {
             row: QueueRow(row), slot: slot ?? notification.slot, registration: Samples.first,
             priority: .immediate,
             expiresAt: expiresAt, notification: isLoaded ? notification : nil, durability: .stored,
-            acceptedSecond: notification.acceptedAt.wholeSeconds, receipt: nil,
+            acceptedSecond: notification.acceptedAt.wholeSeconds, address: nil,
             delivery: nil)
     }
 }

@@ -64,7 +64,7 @@ package enum Samples {
             notification: notification(UInt64(row), expiration: .at(expiresAt), device: device))
     }
 
-    package static func receipt(_ stream: Int) -> ReplyAddress {
+    package static func replyAddress(_ stream: Int) -> ReplyAddress {
         ReplyAddress(shard: 0, stream: Int32(stream), connection: 1)
     }
 }

@@ -5,21 +5,23 @@ import Testing
 
 /// A tracker of pushes with its judge. It is a class because an expectation cannot contain a mutating call of a
 /// value.
-private final class Desk {
-    var book = PushTracker()
+private final class Sender {
+    var tracker = PushTracker()
     var judge: DuplicateClassifier
 
     init(window: Int = 3) { judge = DuplicateClassifier(window: window) }
 
     func send(to device: Int, _ expectation: PushTracker.Expectation) -> UInt64 {
-        book.send(to: device, at: UInt64(device) * 10, expectation)
+        tracker.send(to: device, at: UInt64(device) * 10, expectation)
     }
-    func arrived(_ number: UInt64, at device: Int) -> PushTracker.Arrival { book.arrived(number, at: device) }
+    func arrived(_ number: UInt64, at device: Int) -> PushTracker.Arrival {
+        tracker.arrived(number, at: device)
+    }
     func allows(copyOf number: UInt64) -> Bool { judge.allows(copyOf: number) }
-    func lost() -> Int { book.lost(naming: 3).count }
+    func lost() -> Int { tracker.lost(naming: 3).count }
 }
 
-@Suite("The book of pushes")
+@Suite("The tracker of pushes")
 struct PushTrackerTests {
     private static let present = PushTracker.Expectation(isPresent: true, isStored: true)
     private static let absent = PushTracker.Expectation(isPresent: false, isStored: true)
@@ -45,37 +47,38 @@ struct PushTrackerTests {
         _ missing: Int,
         _ lost: Int
     ) {
-        let desk = Desk()
-        let number = desk.send(to: 7, expectation)
+        let sender = Sender()
+        let number = sender.send(to: 7, expectation)
         for event in events {
             switch event {
-            case .accepted: desk.book.accepted(number)
-            case .refused: desk.book.refused(number)
-            case .unanswered: desk.book.unanswered(number)
-            case .arrived: #expect(desk.arrived(number, at: 7) == .first)
+            case .accepted: sender.tracker.accepted(number)
+            case .refused: sender.tracker.refused(number)
+            case .unanswered: sender.tracker.unanswered(number)
+            case .arrived: #expect(sender.arrived(number, at: 7) == .first)
             }
         }
-        #expect(desk.book.open == open)
-        #expect(desk.book.underWay == underWay)
-        #expect(desk.book.missingCount == missing)
-        #expect(desk.lost() == lost)
-        #expect(desk.book.moment(of: number) == 70)
+        #expect(sender.tracker.open == open)
+        #expect(sender.tracker.underWay == underWay)
+        #expect(sender.tracker.missingCount == missing)
+        #expect(sender.lost() == lost)
+        #expect(sender.tracker.moment(of: number) == 70)
         guard open == 0 else { return }
         func count(_ event: Event) -> Int { events.contains(event) ? 1 : 0 }
         #expect(
-            count(.accepted) + desk.book.unansweredArrivals == count(.arrived) + lost + desk.book.excusedCount
+            count(.accepted) + sender.tracker.unansweredArrivals == count(.arrived) + lost
+                + sender.tracker.excusedCount
         )
     }
 
     @Test("names what was lost")
     func names() {
-        let desk = Desk()
+        let sender = Sender()
         for device in 0..<6 {
-            let number = desk.send(to: device, Self.present)
-            desk.book.accepted(number)
-            if device < 2 { #expect(desk.arrived(number, at: device) == .first) }
+            let number = sender.send(to: device, Self.present)
+            sender.tracker.accepted(number)
+            if device < 2 { #expect(sender.arrived(number, at: device) == .first) }
         }
-        let lost = desk.book.lost(naming: 3)
+        let lost = sender.tracker.lost(naming: 3)
         #expect(lost.count == 4)
         #expect(lost.first.map(\.number) == [2, 3, 4])
         #expect(lost.first.map(\.moment) == [20, 30, 40])
@@ -84,89 +87,89 @@ struct PushTrackerTests {
     @Test("excuses what was now or never when its device's link has ended, and nothing else")
     func excuse() {
         for (expectation, count) in [(Self.fleeting, 0), (Self.present, 2)] {
-            let desk = Desk()
-            let numbers = (0..<3).map { _ in desk.send(to: 4, expectation) }
-            desk.book.accepted(numbers[0])
-            desk.book.excuse { device, moment in device != 4 || moment != 40 }
-            #expect(desk.lost() == 1 && desk.book.missingCount == 1)
+            let sender = Sender()
+            let numbers = (0..<3).map { _ in sender.send(to: 4, expectation) }
+            sender.tracker.accepted(numbers[0])
+            sender.tracker.excuse { device, moment in device != 4 || moment != 40 }
+            #expect(sender.lost() == 1 && sender.tracker.missingCount == 1)
             // The first push was answered before the link ended, the second afterwards.
-            desk.book.excuse { device, moment in device == 4 && moment == 40 }
-            desk.book.excuse { _, _ in true }
-            desk.book.accepted(numbers[1])
-            #expect(desk.lost() == count && desk.book.missingCount == count)
-            #expect(desk.book.underWay == 1 + count && desk.book.open == 1)
-            #expect(desk.book.excusedCount == 2 - count)
-            #expect(desk.arrived(numbers[0], at: 4) == .first)
-            #expect(desk.arrived(numbers[2], at: 4) == .first)
-            desk.book.accepted(numbers[2])
-            #expect(desk.arrived(numbers[0], at: 4) == .copy)
-            #expect(desk.book.open == 0)
+            sender.tracker.excuse { device, moment in device == 4 && moment == 40 }
+            sender.tracker.excuse { _, _ in true }
+            sender.tracker.accepted(numbers[1])
+            #expect(sender.lost() == count && sender.tracker.missingCount == count)
+            #expect(sender.tracker.underWay == 1 + count && sender.tracker.open == 1)
+            #expect(sender.tracker.excusedCount == 2 - count)
+            #expect(sender.arrived(numbers[0], at: 4) == .first)
+            #expect(sender.arrived(numbers[2], at: 4) == .first)
+            sender.tracker.accepted(numbers[2])
+            #expect(sender.arrived(numbers[0], at: 4) == .copy)
+            #expect(sender.tracker.open == 0)
             // All pushes but the second have arrived.
-            #expect(desk.book.excusedCount + desk.lost() == 1)
+            #expect(sender.tracker.excusedCount + sender.lost() == 1)
         }
     }
 
     @Test("forgets what was excused, and cannot know whether it comes twice")
     func excusedPage() {
-        let desk = Desk()
-        for _ in 0..<65_536 { desk.book.accepted(desk.send(to: 0, Self.fleeting)) }
-        #expect(desk.book.pagesInMemory == 1)
-        desk.book.excuse { _, _ in true }
-        #expect(desk.book.pagesInMemory == 0 && desk.book.underWay == 0)
-        #expect(desk.arrived(9, at: 0) == .first)
+        let sender = Sender()
+        for _ in 0..<65_536 { sender.tracker.accepted(sender.send(to: 0, Self.fleeting)) }
+        #expect(sender.tracker.pagesInMemory == 1)
+        sender.tracker.excuse { _, _ in true }
+        #expect(sender.tracker.pagesInMemory == 0 && sender.tracker.underWay == 0)
+        #expect(sender.arrived(9, at: 0) == .first)
     }
 
     @Test("tells copies, and what came to the wrong device, was refused or was never sent")
     func copies() {
-        let desk = Desk()
-        let number = desk.send(to: 3, Self.present)
-        let refused = desk.send(to: 3, Self.present)
-        desk.book.refused(refused)
-        #expect(desk.arrived(number, at: 4) == .stray)
-        #expect(desk.arrived(number, at: -1) == .stray)
-        #expect(desk.arrived(number, at: 3) == .first)
-        #expect(desk.arrived(number, at: 3) == .copy)
-        desk.book.accepted(number)
-        #expect(desk.arrived(number, at: 3) == .copy)
-        #expect(desk.arrived(refused, at: 3) == .stray)
-        #expect(desk.arrived(2, at: 3) == .stray)
+        let sender = Sender()
+        let number = sender.send(to: 3, Self.present)
+        let refused = sender.send(to: 3, Self.present)
+        sender.tracker.refused(refused)
+        #expect(sender.arrived(number, at: 4) == .stray)
+        #expect(sender.arrived(number, at: -1) == .stray)
+        #expect(sender.arrived(number, at: 3) == .first)
+        #expect(sender.arrived(number, at: 3) == .copy)
+        sender.tracker.accepted(number)
+        #expect(sender.arrived(number, at: 3) == .copy)
+        #expect(sender.arrived(refused, at: 3) == .stray)
+        #expect(sender.arrived(2, at: 3) == .stray)
     }
 
     @Test("forgets what is done with, and tells a copy of it all the same")
     func forgetting() {
-        let desk = Desk()
+        let sender = Sender()
         for number in 0..<200_000 as Range<UInt64> {
-            #expect(desk.send(to: 0, Self.present) == number)
-            desk.book.accepted(number)
-            if number != 70_000 { _ = desk.arrived(number, at: 0) }
+            #expect(sender.send(to: 0, Self.present) == number)
+            sender.tracker.accepted(number)
+            if number != 70_000 { _ = sender.arrived(number, at: 0) }
         }
         // Pages in memory: the one with the missing push, and the last one, which is not full.
-        #expect(desk.book.pagesInMemory == 2)
-        #expect(desk.arrived(5, at: 0) == .copy)
-        #expect(desk.lost() == 1)
-        #expect(desk.arrived(70_000, at: 0) == .first)
-        #expect(desk.book.pagesInMemory == 1)
-        #expect(desk.lost() == 0)
+        #expect(sender.tracker.pagesInMemory == 2)
+        #expect(sender.arrived(5, at: 0) == .copy)
+        #expect(sender.lost() == 1)
+        #expect(sender.arrived(70_000, at: 0) == .first)
+        #expect(sender.tracker.pagesInMemory == 1)
+        #expect(sender.lost() == 0)
     }
 
     @Test("does not call a copy what it cannot know any more")
     func doubt() {
-        let desk = Desk()
-        for _ in 0..<65_536 { desk.book.accepted(desk.send(to: 0, Self.nobody)) }
-        #expect(desk.book.pagesInMemory == 0)
-        #expect(desk.arrived(9, at: 0) == .first)
+        let sender = Sender()
+        for _ in 0..<65_536 { sender.tracker.accepted(sender.send(to: 0, Self.nobody)) }
+        #expect(sender.tracker.pagesInMemory == 0)
+        #expect(sender.arrived(9, at: 0) == .first)
     }
 
     @Test("keeps what was not answered until it has arrived")
     func unanswered() {
-        let desk = Desk()
+        let sender = Sender()
         for number in 0..<65_536 as Range<UInt64> {
-            _ = desk.send(to: 0, Self.present)
-            if number == 1 { desk.book.unanswered(number) } else { desk.book.refused(number) }
+            _ = sender.send(to: 0, Self.present)
+            if number == 1 { sender.tracker.unanswered(number) } else { sender.tracker.refused(number) }
         }
-        #expect(desk.book.pagesInMemory == 1)
-        #expect(desk.arrived(1, at: 0) == .first)
-        #expect(desk.book.pagesInMemory == 0)
+        #expect(sender.tracker.pagesInMemory == 1)
+        #expect(sender.arrived(1, at: 0) == .first)
+        #expect(sender.tracker.pagesInMemory == 0)
     }
 }
 
@@ -174,35 +177,35 @@ struct PushTrackerTests {
 struct DuplicateClassifierTests {
     @Test("allows one copy of what came last over a link that was cut")
     func cut() {
-        let desk = Desk(window: 3)
-        for number in 0..<5 as Range<UInt64> { desk.judge.arrived(number) }
-        #expect(!desk.allows(copyOf: 4))
-        desk.judge.linkEnded(isOrderly: false)
-        #expect(!desk.allows(copyOf: 1))
-        #expect(desk.allows(copyOf: 2))
-        #expect(!desk.allows(copyOf: 2))
-        #expect(desk.allows(copyOf: 4))
+        let sender = Sender(window: 3)
+        for number in 0..<5 as Range<UInt64> { sender.judge.arrived(number) }
+        #expect(!sender.allows(copyOf: 4))
+        sender.judge.linkEnded(isOrderly: false)
+        #expect(!sender.allows(copyOf: 1))
+        #expect(sender.allows(copyOf: 2))
+        #expect(!sender.allows(copyOf: 2))
+        #expect(sender.allows(copyOf: 4))
     }
 
     @Test("allows none after an orderly end")
     func orderly() {
-        let desk = Desk(window: 3)
-        desk.judge.arrived(1)
-        desk.judge.linkEnded(isOrderly: true)
-        #expect(!desk.allows(copyOf: 1))
+        let sender = Sender(window: 3)
+        sender.judge.arrived(1)
+        sender.judge.linkEnded(isOrderly: true)
+        #expect(!sender.allows(copyOf: 1))
     }
 
     @Test("remembers over links that were too short to settle anything")
     func shortLinks() {
-        let desk = Desk(window: 2)
-        for number in [1, 2] as [UInt64] { desk.judge.arrived(number) }
-        desk.judge.linkEnded(isOrderly: false)
-        desk.judge.linkEnded(isOrderly: false)
-        #expect(desk.allows(copyOf: 1))
-        desk.judge.arrived(1)
-        for number in [3, 4] as [UInt64] { desk.judge.arrived(number) }
-        desk.judge.linkEnded(isOrderly: true)
-        #expect(!desk.allows(copyOf: 2))
+        let sender = Sender(window: 2)
+        for number in [1, 2] as [UInt64] { sender.judge.arrived(number) }
+        sender.judge.linkEnded(isOrderly: false)
+        sender.judge.linkEnded(isOrderly: false)
+        #expect(sender.allows(copyOf: 1))
+        sender.judge.arrived(1)
+        for number in [3, 4] as [UInt64] { sender.judge.arrived(number) }
+        sender.judge.linkEnded(isOrderly: true)
+        #expect(!sender.allows(copyOf: 2))
     }
 }
 

@@ -19,8 +19,8 @@ struct AckLatencyTests {
 
     /// The stores and settlements that the ledger has been asked for and has not made.
     private var mail: [String] {
-        house.ledger.mail.compactMap { letter in
-            switch letter {
+        house.ledger.mail.compactMap { message in
+            switch message {
             case .store(let queued, _): "store \(queued.row.value)"
             case .settle(let row): "settle \(row.value)"
             default: nil
@@ -79,7 +79,7 @@ struct AckLatencyTests {
     func expired() throws {
         let notification = Samples.notification(
             1, expiration: .at(Samples.now), device: DeviceHouse.identity(0))
-        house.shard.context.outbox.send(.push(.deliver(notification, Samples.receipt(1))), to: 0)
+        house.shard.context.outbox.send(.push(.deliver(notification, Samples.replyAddress(1))), to: 0)
         try house.run()
         try wait()
         #expect(mail == [] && house.shard.home.tally.expired == 1)
@@ -88,8 +88,8 @@ struct AckLatencyTests {
     @Test("what is held goes to it when the relay stops, and nothing is held any more")
     func draining() throws {
         try house.push(1)
-        var letters: [ShardMessage] = [.lifecycle(.drain)]
-        house.shard.receive(&letters)
+        var messages: [ShardMessage] = [.lifecycle(.drain)]
+        house.shard.receive(&messages)
         try house.run()
         #expect(mail == ["store 1"])
     }

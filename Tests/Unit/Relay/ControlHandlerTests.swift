@@ -5,23 +5,23 @@ import Testing
 
 @testable import PostriderRelay
 
-@Suite("The operator's desk")
+@Suite("The control handler")
 struct ControlHandlerTests {
     /// A handler of the operator's calls, with the status of each answer in the order of the answers.
     private final class Counter {
         let house: DeviceHouse
-        let desk: ControlHandler
+        let handler: ControlHandler
         private(set) var statuses: [String: Int] = [:]
         private(set) var order: [String] = []
 
         init() throws {
             house = try DeviceHouse()
             let shard = house.shard
-            desk = ControlHandler(Registry(), shard.context, shard.changes, shard.queries)
+            handler = ControlHandler(Registry(), shard.context, shard.changes, shard.queries)
         }
 
         func ask(_ name: String, _ method: String, _ path: String, _ body: String = "") throws {
-            desk.handle(method, path, body: Array(body.utf8)) { [unowned self] answer in
+            handler.handle(method, path, body: Array(body.utf8)) { [unowned self] answer in
                 statuses[name] = answer.status
                 order.append(name)
             }

@@ -110,7 +110,7 @@ final class DeviceHouse {
         let notification = Samples.notification(
             number, priority: priority, expiration: .at(expiration), device: Self.identity(device))
         if let effect { bench?.plan(effect, for: notification, at: shard.context.now) }
-        shard.context.outbox.send(.push(.deliver(notification, Samples.receipt(Int(number)))), to: 0)
+        shard.context.outbox.send(.push(.deliver(notification, Samples.replyAddress(Int(number)))), to: 0)
         try run()
     }
 
@@ -141,8 +141,8 @@ final class DeviceHouse {
 
     /// Lets the ledger do all that it was asked to do.
     func commit(isDurable: Bool = true) throws {
-        var letters = ledger.work(isDurable: isDurable)
-        shard.receive(&letters)
+        var messages = ledger.work(isDurable: isDurable)
+        shard.receive(&messages)
         try run()
     }
 

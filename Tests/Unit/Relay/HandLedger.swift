@@ -24,21 +24,21 @@ final class HandLedger {
 
     /// The requested changes of the registry that are not made yet.
     var changes: [RegistryChange] {
-        mail.flatMap { letter -> [RegistryChange] in
-            if case .apply(let changes, _, _) = letter { changes } else { [] }
+        mail.flatMap { message -> [RegistryChange] in
+            if case .apply(let changes, _, _) = message { changes } else { [] }
         }
     }
 
-    func take(_ letters: inout [LedgerCommand]) -> Bool {
-        mail += letters
-        letters = []
+    func take(_ messages: inout [LedgerCommand]) -> Bool {
+        mail += messages
+        messages = []
         return true
     }
 
     func work(isDurable: Bool) -> [ShardMessage] {
         defer { mail = [] }
-        return mail.compactMap { letter in
-            switch letter {
+        return mail.compactMap { message in
+            switch message {
             case .store(let queued, _):
                 if isDurable { disk[queued.row] = queued.notification }
                 return .push(

@@ -7,9 +7,9 @@ import Testing
 
 @Suite("A ledger batch")
 struct LedgerBatchTests {
-    private func batch(_ letters: [LedgerCommand]) -> LedgerBatch {
+    private func batch(_ messages: [LedgerCommand]) -> LedgerBatch {
         var batch = LedgerBatch()
-        for letter in letters { batch.add(letter) }
+        for message in messages { batch.add(message) }
         return batch
     }
 

@@ -25,7 +25,7 @@ struct LedgerTests {
         let post = post
         ledger = Ledger(
             store: store, shardCount: 2, log: post.told.log,
-            post: { letter, shard in post.lines.append("\(shard) \(Self.text(letter))") },
+            post: { message, shard in post.lines.append("\(shard) \(Self.text(message))") },
             copy: { _, order in post.lines.append("copy to \(order.directory)") },
             rest: { post.rests.append($0) },
             time: LedgerTime(now: { post.now }, alarm: { post.alarms.append($0) }, arrived: { post.arrived }),
@@ -33,15 +33,15 @@ struct LedgerTests {
         )
     }
 
-    private static func text(_ letter: ShardMessage) -> String {
-        switch letter {
+    private static func text(_ message: ShardMessage) -> String {
+        switch message {
         case .push(.stored(let rows, nil)): "stored \(rows.map(\.row.value))"
         case .push(.stored(let rows, let failure?)): "\(failure.status) \(rows.map(\.row.value))"
         case .push(.loaded(_, let asked, .success(let found))):
             "loaded \(asked.map(\.value)) \(found.map(\.row.value))"
         case .push(.loaded(_, let asked, .failure)): "unread \(asked.map(\.value))"
         case .registry(.applied(let ticket, let result)): "applied \(ticket) \(result.isSuccess)"
-        default: "\(letter)"
+        default: "\(message)"
         }
     }
 

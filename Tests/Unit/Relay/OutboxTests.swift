@@ -6,14 +6,14 @@ import Testing
 
 /// A mailbox with room for a number of messages.
 private final class Box<ShardMessage> {
-    var letters: [ShardMessage] = []
+    var messages: [ShardMessage] = []
     var room: Int
 
     init(room: Int = .max) { self.room = room }
 
     func post(_ batch: inout [ShardMessage]) -> Bool {
         let count = min(room, batch.count)
-        letters += batch[..<count]
+        messages += batch[..<count]
         batch.removeFirst(count)
         room -= count
         return batch.isEmpty
@@ -32,11 +32,11 @@ struct OutboxTests {
     }
 
     private func answer(_ stream: Int) -> ShardMessage {
-        .push(.answer(Samples.receipt(stream), .accepted))
+        .push(.answer(Samples.replyAddress(stream), .accepted))
     }
 
-    private func streams(_ letters: [ShardMessage]) -> [Int32] {
-        letters.map { if case .push(.answer(let receipt, _)) = $0 { receipt.stream } else { -1 } }
+    private func streams(_ messages: [ShardMessage]) -> [Int32] {
+        messages.map { if case .push(.answer(let address, _)) = $0 { address.stream } else { -1 } }
     }
 
     @Test("posts to others in order, and keeps what is its own")
@@ -44,12 +44,12 @@ struct OutboxTests {
         let outbox = outbox()
         for stream in 0..<6 { outbox.send(answer(stream), to: stream % 3) }
         outbox.send(.settle(QueueRow(1)))
-        #expect(shards.map(\.letters.count) == [0, 0, 0])
+        #expect(shards.map(\.messages.count) == [0, 0, 0])
         #expect(outbox.post())
-        #expect(streams(shards[0].letters) == [0, 3])
-        #expect(streams(shards[1].letters) == [])
-        #expect(streams(shards[2].letters) == [2, 5])
-        #expect(ledger.letters.count == 1)
+        #expect(streams(shards[0].messages) == [0, 3])
+        #expect(streams(shards[1].messages) == [])
+        #expect(streams(shards[2].messages) == [2, 5])
+        #expect(ledger.messages.count == 1)
         var own: [ShardMessage] = []
         outbox.takeOwn(into: &own)
         #expect(streams(own) == [1, 4])
@@ -67,13 +67,13 @@ struct OutboxTests {
             outbox.send(answer(10 + stream), to: 2)
         }
         #expect(!outbox.post())
-        #expect(streams(shards[0].letters) == [0, 1])
-        #expect(streams(shards[2].letters) == [10, 11, 12, 13])
+        #expect(streams(shards[0].messages) == [0, 1])
+        #expect(streams(shards[2].messages) == [10, 11, 12, 13])
         outbox.send(answer(4), to: 0)
         #expect(!outbox.post())
         shards[0].room = 9
         #expect(outbox.post())
-        #expect(streams(shards[0].letters) == [0, 1, 2, 3, 4])
+        #expect(streams(shards[0].messages) == [0, 1, 2, 3, 4])
     }
 
     @Test("keeps what a full ledger does not take, and posts to shards all the same")
@@ -83,23 +83,23 @@ struct OutboxTests {
         for row in 1...3 { outbox.send(.settle(QueueRow(Int64(row)))) }
         outbox.send(answer(1), to: 0)
         #expect(!outbox.post())
-        #expect(ledger.letters.count == 1 && shards[0].letters.count == 1)
+        #expect(ledger.messages.count == 1 && shards[0].messages.count == 1)
         ledger.room = 2
         #expect(outbox.post())
-        #expect(ledger.letters.count == 3)
+        #expect(ledger.messages.count == 3)
     }
 
     @Test(
-        "is congested for a shard whose letters wait, and for all while the ledger is behind"
+        "is congested for a shard whose messages wait, and for all while the ledger is behind"
     )
     func congestion() {
         let outbox = outbox()
-        for stream in 0..<Limits.letters { outbox.send(answer(stream), to: 0) }
+        for stream in 0..<Limits.mailboxMessages { outbox.send(answer(stream), to: 0) }
         #expect(outbox.isCongested(0) && !outbox.isCongested(2))
         #expect(outbox.post())
         #expect(!outbox.isCongested(0))
         ledger.room = 0
-        for _ in 0..<Limits.letters { outbox.send(.settle(QueueRow(1))) }
+        for _ in 0..<Limits.mailboxMessages { outbox.send(.settle(QueueRow(1))) }
         #expect(!outbox.post())
         #expect(outbox.isCongested(0) && outbox.isCongested(1) && outbox.isCongested(2))
     }
@@ -111,7 +111,7 @@ struct OutboxTests {
         #expect(outbox.post())
         var own: [ShardMessage] = []
         outbox.takeOwn(into: &own)
-        #expect([shards[0].letters.count, own.count, shards[2].letters.count] == [1, 1, 1])
+        #expect([shards[0].messages.count, own.count, shards[2].messages.count] == [1, 1, 1])
     }
 
     @Test("of the ledger posts to every shard")
@@ -119,6 +119,6 @@ struct OutboxTests {
         let outbox = outbox(of: nil)
         outbox.sendToAll(.lifecycle(.stop))
         #expect(outbox.post())
-        #expect(shards.map(\.letters.count) == [1, 1, 1])
+        #expect(shards.map(\.messages.count) == [1, 1, 1])
     }
 }

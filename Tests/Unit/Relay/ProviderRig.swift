@@ -119,7 +119,9 @@ final class ProviderRig {
     /// Fills the ledger's mailbox and stops the ledger.
     func stopLedger() {
         ledger.isStopped = true
-        for number in 1...Limits.letters { shard.context.outbox.send(.settle(QueueRow(Int64(number)))) }
+        for number in 1...Limits.mailboxMessages {
+            shard.context.outbox.send(.settle(QueueRow(Int64(number))))
+        }
     }
 
     /// Transfers bytes in both directions until neither side has any to send.
@@ -137,8 +139,8 @@ final class ProviderRig {
     /// Lets the ledger commit everything that it was asked to.
     func commit() {
         turn {
-            var letters: [ShardMessage] = [.push(.stored(ledger.takeStored(), failure: nil))]
-            shard.receive(&letters)
+            var messages: [ShardMessage] = [.push(.stored(ledger.takeStored(), failure: nil))]
+            shard.receive(&messages)
         }
     }
 
@@ -262,12 +264,12 @@ private final class LedgerBox {
     var isStopped = false
     private var stored: [StoredRow] = []
 
-    func take(_ letters: inout [LedgerCommand]) -> Bool {
+    func take(_ messages: inout [LedgerCommand]) -> Bool {
         guard !isStopped else { return false }
-        for case .store(let queued, _) in letters {
+        for case .store(let queued, _) in messages {
             stored.append(StoredRow(device: queued.notification.device, row: queued.row))
         }
-        letters.removeAll()
+        messages.removeAll()
         return true
     }
 

@@ -147,11 +147,11 @@ struct LedgerMeasuresTests {
     func batches() {
         let measures = LedgerMeasures()
         let batch = Self.batch(1...2)
-        let letters = [
+        let messages = [
             LedgerCommand.store(batch.enqueued[0], postedAt: 1_000_000), .settle(QueueRow(9)),
             .store(batch.enqueued[1], postedAt: 3_000_000),
         ]
-        measures.began(letters[...], at: 4_000_000)
+        measures.began(messages[...], at: 4_000_000)
         measures.ended(.success(()), of: batch, began: 4_000_000, at: 9_000_000)
         let report = measures.report
         #expect(report.committedBatches == 1 && report.failedBatches == 0 && report.stored == 2)

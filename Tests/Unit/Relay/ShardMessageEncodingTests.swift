@@ -47,7 +47,7 @@ struct ShardMessageEncodingTests {
     /// Each kind of message that leaves a process, with each of its cases.
     static let messages: [ShardMessage] =
         [
-            .push(.deliver(plain, address)), .push(.deliver(full, Samples.receipt(1))),
+            .push(.deliver(plain, address)), .push(.deliver(full, Samples.replyAddress(1))),
             .push(.answer(address, .accepted)), .push(.answer(address, .rejected(.badDeviceToken))),
             .push(.answer(address, .rejected(.unregistered, since: Moment(milliseconds: 0)))),
             .channel(.subscribe(request)),

@@ -24,8 +24,8 @@ struct ShardMessageTests {
     private static let failure = StoreError(.full, "No room.")
 
     private static let pushes: [PushMessage] = [
-        .deliver(notification, Samples.receipt(1)),
-        .answer(Samples.receipt(1), .rejected(.unregistered, since: Samples.now)),
+        .deliver(notification, Samples.replyAddress(1)),
+        .answer(Samples.replyAddress(1), .rejected(.unregistered, since: Samples.now)),
         .stored([StoredRow(device: Samples.device, row: QueueRow(1))], failure: .serviceUnavailable),
         .loaded(
             Samples.device, asked: [QueueRow(1)],
@@ -34,8 +34,8 @@ struct ShardMessageTests {
     ]
 
     private static let devices: [DeviceLifecycleMessage] = [
-        .enrol(Samples.record, [DeviceTag("a")].compactMap { $0 }, key: [1], Samples.receipt(1)),
-        .enrolled(Samples.receipt(1), Samples.device, isDurable: true),
+        .enrol(Samples.record, [DeviceTag("a")].compactMap { $0 }, key: [1], Samples.replyAddress(1)),
+        .enrolled(Samples.replyAddress(1), Samples.device, isDurable: true),
         .arrived(
             Hello(
                 deviceIdentity: Samples.device, deviceSecret: DeviceHouse.secret, keepaliveSeconds: 60,
@@ -53,8 +53,8 @@ struct ShardMessageTests {
         .rejected(.badTopic),
     ]
     private static let channels: [ChannelMessage] =
-        orders.map { .order($0, request.owner, Samples.receipt(1)) }
-        + answers.map { .answer(Samples.receipt(1), $0) }
+        orders.map { .order($0, request.owner, Samples.replyAddress(1)) }
+        + answers.map { .answer(Samples.replyAddress(1), $0) }
         + [
             .subscribe(request), .subscribed(request, isKnown: true, broadcast),
             .broadcast(broadcast, QueueRow(1)), .removed(DeviceHouse.channel),

@@ -13,10 +13,10 @@ struct TraceRecorderTests {
         var records: [TraceRecord] = []
         var refusals: [TraceRefusal] = []
         var room = Int.max
-        func take(_ letter: TraceRequest) -> Bool {
+        func take(_ message: TraceRequest) -> Bool {
             guard room > 0 else { return false }
             room -= 1
-            switch letter {
+            switch message {
             case .records(let some): records += some
             case .refusals(let some): refusals += some
             case .question, .close, .callbacks, .sample: break
@@ -160,15 +160,15 @@ struct TraceWriterTests {
             MemoryTrace(disk: disk, segmentRecords: 2), sample: 1, losses: losses,
             log: post.told.log,
             now: Samples.now, readClock: { post.now },
-            post: { letter, _ in
-                if case .control(.traced(let ticket, let answer)) = letter {
+            post: { message, _ in
+                if case .control(.traced(let ticket, let answer)) = message {
                     post.answers[ticket] = answer
                 }
             },
             onClosed: { post.closed += 1 })
     }
 
-    private static let letters: [TraceRequest] = [
+    private static let messages: [TraceRequest] = [
         .records([event(1), event(2)]), .records([event(3), event(4), event(5)]),
     ]
 
@@ -179,11 +179,11 @@ struct TraceWriterTests {
 
     @Test("answers a search after as many steps as there are segments, and writes in between")
     func search() {
-        keeper.receive(Self.letters + [.question(Self.search, ticket: 1, asker: 0)])
+        keeper.receive(Self.messages + [.question(Self.search, ticket: 1, asker: 0)])
         var steps = 0
         while keeper.hasWork {
             steps += 1
-            keeper.receive(Self.letters)
+            keeper.receive(Self.messages)
             keeper.work()
         }
         guard case .pushes = post.answers[1] else {
@@ -200,7 +200,7 @@ struct TraceWriterTests {
         }
         keeper.receive(questions)
         #expect(post.failures == [UInt64(Limits.traceQuestions + 1): TraceAnswer.busy])
-        keeper.receive([.close] + Self.letters)
+        keeper.receive([.close] + Self.messages)
         #expect(post.failures.count == questions.count)
         #expect(post.closed == 1 && !keeper.hasWork)
     }
@@ -232,7 +232,7 @@ struct TraceWriterTests {
     @Test("counts what a failing disk does not take, and goes on when it is well again")
     func failure() {
         disk.fault = StoreError(.full, "No room.")
-        keeper.receive(Self.letters)
+        keeper.receive(Self.messages)
         #expect(losses.count == 5)
         keeper.receive([.question(.feed(after: nil), ticket: 1, asker: 0)])
         guard case .failed("No room.") = post.answers[1] else {
@@ -240,7 +240,7 @@ struct TraceWriterTests {
             return
         }
         disk.fault = nil
-        keeper.receive(Self.letters)
+        keeper.receive(Self.messages)
         #expect(losses.count == 5)
         #expect(MemoryTrace(disk: disk).lastRow == QueueRow(5))
     }
@@ -249,13 +249,13 @@ struct TraceWriterTests {
     func changingDisk() {
         for round in 0..<100 {
             disk.fault = round % 2 == 0 ? StoreError(.full, "No room.") : nil
-            keeper.receive(Self.letters)
+            keeper.receive(Self.messages)
             post.now += 100_000_000
         }
         let told = ["the trace is not written: No room.", "the trace is written again; 5 records are lost"]
         #expect(post.told.lines == told + [told[0]])
         post.now += FailureEpisodes.quiet
-        keeper.receive(Self.letters)
+        keeper.receive(Self.messages)
         #expect(post.told.lines.count == 4)
     }
 }
