@@ -149,6 +149,7 @@ enum TypeRules {
         "PostriderLoad.LoadScenario.Settings": "one property for each setting",
         "postrider.DevValues": "one property for each option",
         "PostriderDeviceQueue.Device": toBeSplit,
+        "PostriderRelay.ProviderSession": toBeSplit,
         "PostriderTransport.Connection": toBeSplit,
         "PostriderTransport.EventLoop": toBeSplit,
         "PostriderKit.Application": toBeSplit,
