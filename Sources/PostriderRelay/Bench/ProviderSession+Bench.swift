@@ -34,7 +34,7 @@ extension ProviderSession {
             let notification = try admit(request)
             decide(request, stream, observer, body, topic: notification.topic.text, .post(notification))
         } catch {
-            let isStrange = error == .badDeviceToken && hasStrangeToken(request)
+            let isStrange = error == .badDeviceToken && request.hasStrangeToken(to: context.codec)
             guard isStrange else { return settle(stream, observer, .pass, .reject(error)) }
             let topic = request.text(.topic) ?? ""
             decide(
@@ -222,15 +222,6 @@ extension ProviderSession {
     }
 
     // MARK: Parts
-
-    /// Whether a token is well-formed but was never given out by this relay.
-    private func hasStrangeToken(_ request: PushRequest) -> Bool {
-        let digits = Array((request.deviceToken ?? "").utf8)
-        guard digits.count >= Limits.strangeTokenDigits, PushValidator.isToken(digits.span) else {
-            return false
-        }
-        return DeviceToken(hex: digits.span).flatMap { context.codec.open($0) } == nil
-    }
 
     /// Wakes the callers that wait for captures.
     func announce(_ observer: RequestObserver) {

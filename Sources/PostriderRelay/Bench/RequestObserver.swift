@@ -144,6 +144,15 @@ extension PushRequest {
         guard let path = text(.path), path.hasPrefix("/3/device/") else { return nil }
         return String(path.dropFirst("/3/device/".count)).lowercased()
     }
+
+    /// Whether its token is well-formed but was never given out by the relay of this codec.
+    func hasStrangeToken(to codec: DeviceTokenCodec) -> Bool {
+        let digits = Array((deviceToken ?? "").utf8)
+        guard digits.count >= Limits.strangeTokenDigits, PushValidator.isToken(digits.span) else {
+            return false
+        }
+        return DeviceToken(hex: digits.span).flatMap { codec.open($0) } == nil
+    }
 }
 
 extension Span<UInt8> {
