@@ -48,6 +48,7 @@ let package = Package(
         .systemLibrary(name: "CPostriderLinux"),
         .systemLibrary(name: "CPostriderMicrohttpd"),
         .systemLibrary(name: "CPostriderNghttp2"),
+        .systemLibrary(name: "CPostriderPQ"),
         .systemLibrary(name: "CPostriderSQLite"),
         .systemLibrary(name: "CPostriderSSL"),
         .systemLibrary(name: "CPostriderSystem"),
@@ -76,6 +77,7 @@ let package = Package(
         library("PostriderTransport", ["CPostriderLinux", "PostriderProxies"]),
         library("PostriderCourier", ["PostriderNotifications"]),
         library("PostriderStorage", ["CPostriderSQLite", "PostriderNotifications"]),
+        library("PostriderPostgres", ["CPostriderPQ", "PostriderNotifications", "PostriderStorage"]),
         library("PostriderSchedules", ["PostriderNotifications"]),
         library("PostriderJSON", ["PostriderNotifications"]),
 
@@ -162,7 +164,8 @@ let package = Package(
                 "PostriderNotifications", "PostriderCrypto", "PostriderFileTrust", "PostriderHTTP2",
                 "PostriderOptions", "PostriderYAML", "PostriderTLS", "PostriderSystem", "PostriderTransport",
                 "PostriderCourier", "PostriderCaptures", "PostriderRules", "PostriderRuleFiles",
-                "PostriderProviderAPI", "PostriderStorage", "PostriderClients", "PostriderDBus",
+                "PostriderProviderAPI", "PostriderStorage", "PostriderPostgres", "PostriderClients",
+                "PostriderDBus",
                 "PostriderRelay", "PostriderAgent", "PostriderLoad", "PostriderMetrics", "PostriderHTTP1",
                 "PostriderEvidence", "PostriderJournal", "PostriderProxies", "PostriderCallbacks",
                 "PostriderCallbackSender", "PostriderConsole", "PostriderJSON",
@@ -207,6 +210,8 @@ let package = Package(
         .target(
             name: "RelayFixtures", dependencies: ["PostriderProviderAPI", "PostriderSeededRandom"],
             path: "Tests/Unit/Fixtures", swiftSettings: house),
+        // A PostgreSQL server for tests.
+        .target(name: "DatabaseFixtures", path: "Tests/Integration/Database", swiftSettings: house),
         // Tests with loops, sockets, processes and stores in the test process, relays and agents included.
         tests(
             "AgentIntegrationTests", "Integration/Agent",
@@ -222,7 +227,9 @@ let package = Package(
         tests("LoadIntegrationTests", "Integration/Load", ["PostriderLoad"]),
         tests("PostriderIntegrationTests", "Integration/postrider", ["postrider"]),
         tests("RelayIntegrationTests", "Integration/Relay", ["PostriderRelay"]),
-        tests("StorageIntegrationTests", "Integration/Storage", ["PostriderStorage"]),
+        tests(
+            "StorageIntegrationTests", "Integration/Storage",
+            ["PostriderStorage", "PostriderPostgres", "DatabaseFixtures"]),
         tests("SystemIntegrationTests", "Integration/System", ["PostriderSystem"]),
         tests("TLSIntegrationTests", "Integration/TLS", ["PostriderTLS"]),
         tests(
@@ -231,9 +238,11 @@ let package = Package(
         tests("SimulationTests", "Simulation", simulated, exclude: ["Command", "run.sh"]),
         tests(
             "EndToEndTests", "EndToEnd",
-            ["postrider", "postrider-example-app", "PostriderTesting", "store-under-fire"],
-            exclude: ["Programs", "requirements.txt", "requirements-aapns.txt"]
-        ),
+            [
+                "postrider", "postrider-example-app", "PostriderTesting", "store-under-fire",
+                "DatabaseFixtures",
+            ],
+            exclude: ["Programs", "requirements.txt", "requirements-aapns.txt"]),
         tests(
             "FuzzTests", "Fuzz", fuzzed, exclude: ["CFuzzer", "Corpora", "Dictionaries", "Driver", "run.sh"]),
         // Uses a store whose disk fails: `make torture`.

@@ -109,10 +109,12 @@ public protocol Store: AnyObject {
     func loadRegistry() throws(StoreError) -> Registry
 
     /// Visits the entry of every stored notification in the order of rows, and returns the last row ever used (0 if
-    /// there is none), so that row numbers are never reused. Called once, at start.
+    /// there is none), so that row numbers are never reused. A store that several processes may use one after another
+    /// returns a greater number, below which all rows of earlier processes are. Called once, at start.
     func scanQueue(_ visit: (QueueEntry) -> Void) throws(StoreError) -> QueueRow
 
-    /// Applies changes to the registry in order, all or none.
+    /// Applies changes to the registry in order, all or none. If another process has taken the store over, this and
+    /// ``commit(_:completion:)`` fail (``StoreError/Kind/fenced``).
     func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void)
 
     /// Applies a batch to the queue, all or nothing. It fails if a row number is in use
@@ -169,6 +171,10 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case inputOutput
         /// Another process holds the database.
         case busy
+        /// The database's server cannot be reached, or accepts no changes now. Nothing was written.
+        case unreachable
+        /// Another process has taken this store over, so this one may not change it any more. Nothing was written.
+        case fenced
         /// The change contradicts the existing content, such as a row number or the name of a copy that is in use.
         case conflict
     }

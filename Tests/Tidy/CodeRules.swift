@@ -5,7 +5,7 @@ enum CodeRules {
     /// The only modules that use pointers: those that own a C library, and the folder that drives libFuzzer.
     static let owners: Set = [
         "CallbackSender", "Crypto", "DBus", "Driver", "FileTrust", "HTTP1", "HTTP2", "Journal", "Options",
-        "Storage", "System", "TLS",
+        "Postgres", "Storage", "System", "TLS",
         "Transport",
         "YAML",
     ]

@@ -30,13 +30,16 @@ struct ImportTable {
     static let foundationUsers: Set = ["postrider-example-app"]
     /// The modules that the server must not import, because it uses them through protocols.
     static let hiddenFromRelay: Set = [
-        "PostriderAgent", "CPostriderSQLite", "PostriderClients", "PostriderDBus", "PostriderOptions",
-        "PostriderKit", "PostriderStorage", "PostriderYAML",
+        "PostriderAgent", "CPostriderPQ", "CPostriderSQLite", "PostriderClients", "PostriderDBus",
+        "PostriderOptions",
+        "PostriderKit", "PostriderPostgres", "PostriderStorage", "PostriderYAML",
     ]
     /// The targets with rules of the server that do no I/O.
     static let pure: Set = ["PostriderChannels", "PostriderDeviceQueue", "PostriderProviderAPI"]
     /// The targets with I/O that pure ones must not import, not even through others.
-    static let hiddenFromPure: Set = ["PostriderStorage", "PostriderSystem", "PostriderTransport"]
+    static let hiddenFromPure: Set = [
+        "PostriderPostgres", "PostriderStorage", "PostriderSystem", "PostriderTransport",
+    ]
     /// The only target that may import the server.
     static let relayUsers: Set = ["postrider"]
 

@@ -26,12 +26,12 @@ final class StateTrouble {
     func note(_ error: any Error) {
         guard let error = error as? StoreError else { return log.error("\(error)") }
         switch error.kind {
-        case .full, .inputOutput, .busy:
+        case .full, .inputOutput, .busy, .unreachable:
             commits = state.commits
             if episodes.failed(error, at: scheduler.now) {
                 log.error("the agent's state is not stored for now: \(error)")
             }
-        case .unusable, .conflict:
+        case .unusable, .conflict, .fenced:
             if lasting != error { log.error("\(error)") }
             lasting = error
         }

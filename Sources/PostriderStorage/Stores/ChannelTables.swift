@@ -1,4 +1,4 @@
-import PostriderNotifications
+package import PostriderNotifications
 
 /// The tables of the registry file for channels and their stored broadcasts.
 struct ChannelTables {
@@ -78,7 +78,7 @@ struct ChannelTables {
 
 extension ChannelRecord {
     /// Reads the channel of the current row; nil if a column has an invalid value.
-    init?(row: Statement) {
+    package init?(row: some ColumnReader) {
         guard let identity = row.withBytes(0, { ChannelIdentity($0) }),
             let topic = Topic(row.text(1)),
             let environment = Environment(rawValue: row.text(2)),
@@ -95,7 +95,7 @@ extension ChannelRecord {
 
 extension Broadcast {
     /// Reads the broadcast of the current row; nil if a column has an invalid value.
-    convenience init?(row: Statement) {
+    package convenience init?(row: some ColumnReader) {
         guard let channel = row.withBytes(0, { ChannelIdentity($0) }),
             let identity = row.withBytes(1, { NotificationIdentity($0) }),
             let topic = Topic(row.text(2)),

@@ -1,4 +1,4 @@
-import PostriderNotifications
+package import PostriderNotifications
 
 /// The table of the registry file for the keys with which devices enrol.
 struct EnrolmentKeyTable {
@@ -46,7 +46,7 @@ struct EnrolmentKeyTable {
 
 extension EnrolmentKeyRecord {
     /// Reads the key of the current row; nil if a column has an invalid value.
-    init?(row: Statement) {
+    package init?(row: some ColumnReader) {
         guard let tags = DeviceTag.list(row.text(3)) else { return nil }
         self.init(
             name: row.text(0), digest: row.bytes(1), addedAt: Moment(milliseconds: row.integer(2)),

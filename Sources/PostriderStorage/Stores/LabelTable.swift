@@ -1,4 +1,4 @@
-import PostriderNotifications
+package import PostriderNotifications
 
 /// The table of the registry file for names and tags of devices.
 struct LabelTable {
@@ -42,7 +42,7 @@ struct LabelTable {
 
 extension DeviceLabel {
     /// Reads the label of the current row; nil if a column has an invalid value.
-    init?(row: Statement) {
+    package init?(row: some ColumnReader) {
         let name = row.isNull(1) ? nil : DeviceName(row.text(1))
         guard let device = row.withBytes(0, { DeviceIdentity($0) }), row.isNull(1) || name != nil,
             let tags = DeviceTag.list(row.text(3))

@@ -11,15 +11,28 @@ public final class MemoryStore: Store {
         fileprivate var registry = Registry()
         fileprivate var notifications: [QueueRow: Notification] = [:]
         fileprivate var lastRow = QueueRow(0)
+        /// By node: which of its stores may change the disk, counted from 1.
+        fileprivate var incarnations: [String: Int] = [:]
 
         /// Creates an empty disk.
         public init() {}
     }
 
     private let disk: Disk
+    /// The node of this store and its number among the node's stores; nil if it is not fenced.
+    private let own: (node: String, incarnation: Int)?
 
     /// Creates a store on this disk.
-    public init(disk: Disk = Disk()) { self.disk = disk }
+    ///
+    /// - Parameter node: the relay whose store this is. It takes the disk over from the node's earlier stores, which
+    ///   then cannot change it any more. Without a node, nobody takes the disk over from this store.
+    public init(disk: Disk = Disk(), node: String? = nil) {
+        self.disk = disk
+        own = node.map { node in
+            disk.incarnations[node, default: 0] += 1
+            return (node, disk.incarnations[node, default: 0])
+        }
+    }
 
     /// Returns everything in the registry.
     public func loadRegistry() throws(StoreError) -> Registry {
@@ -40,7 +53,7 @@ public final class MemoryStore: Store {
     public func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
         completion(
             Result { () throws(StoreError) in
-                try check()
+                try checkFence()
                 for change in changes { disk.registry.apply(change) }
             }
         )
@@ -50,7 +63,7 @@ public final class MemoryStore: Store {
     public func commit(_ batch: QueueBatch, completion: @escaping (Result<Void, StoreError>) -> Void) {
         completion(
             Result { () throws(StoreError) in
-                try check()
+                try checkFence()
                 let settled = Set(batch.settled)
                 var taken: Set<QueueRow> = []
                 for row in batch.enqueued.lazy.map(\.row) {
@@ -85,5 +98,11 @@ public final class MemoryStore: Store {
 
     private func check() throws(StoreError) {
         if let fault = disk.fault { throw fault }
+    }
+
+    private func checkFence() throws(StoreError) {
+        try check()
+        guard let own, disk.incarnations[own.node] != own.incarnation else { return }
+        throw StoreError(.fenced, "Another relay has taken over as '\(own.node)': end one of the two.")
     }
 }

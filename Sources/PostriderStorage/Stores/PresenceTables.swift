@@ -1,4 +1,4 @@
-import PostriderNotifications
+package import PostriderNotifications
 
 /// The tables of the registry file for the presence of devices and the relay's last run.
 struct PresenceTables {
@@ -80,7 +80,7 @@ struct PresenceTables {
 
 extension PresenceRecord {
     /// Reads the presence of the current row; nil if a column has an invalid value.
-    init?(row: Statement) {
+    package init?(row: some ColumnReader) {
         let ending = row.isNull(5) ? nil : DevicePresence.Ending(rawValue: row.text(5))
         guard let device = row.withBytes(0, { DeviceIdentity($0) }), row.isNull(5) || ending != nil else {
             return nil
@@ -95,7 +95,7 @@ extension PresenceRecord {
 
 extension RelayRun {
     /// Reads the run of the current row.
-    init(row: Statement) {
+    package init(row: some ColumnReader) {
         self.init(
             startedAt: Moment(milliseconds: row.integer(0)), aliveAt: Moment(milliseconds: row.integer(1)),
             isStopped: row.integer(2) != 0)

@@ -1,4 +1,4 @@
-import PostriderNotifications
+package import PostriderNotifications
 
 /// The file of queued notifications: one table, to which rows are appended by number, without any other index, so
 /// that a batch of appends changes one or two pages. The relay's memory has the index from devices to rows.
@@ -151,7 +151,7 @@ final class QueueFile: DatabaseFile {
 
 extension QueueEntry {
     /// Reads the entry of the current row; nil if a column has an invalid value.
-    fileprivate init?(row: Statement) {
+    package init?(row: some ColumnReader) {
         guard let device = row.withBytes(1, { DeviceIdentity($0) }),
             let registration = UInt32(exactly: row.integer(2)),
             let priority = UInt8(exactly: row.integer(3)).flatMap(Priority.init(rawValue:)),
@@ -172,7 +172,7 @@ extension QueueEntry {
 
 extension Notification {
     /// Reads the notification of the current row; nil if a column has an invalid value.
-    fileprivate convenience init?(row: Statement) {
+    package convenience init?(row: some ColumnReader) {
         let pushType = row.isNull(8) ? nil : PushType(rawValue: row.text(8))
         guard let device = row.withBytes(1, { DeviceIdentity($0) }),
             let registration = UInt32(exactly: row.integer(2)),

@@ -1,4 +1,4 @@
-import PostriderNotifications
+package import PostriderNotifications
 
 /// The file of the registry: provider credentials, enrolment keys, devices and registrations.
 final class RegistryFile: DatabaseFile {
@@ -230,7 +230,7 @@ final class RegistryFile: DatabaseFile {
 
 extension DeviceRecord {
     /// Reads the device of the current row; nil if a column has an invalid value.
-    fileprivate init?(row: Statement) {
+    package init?(row: some ColumnReader) {
         guard let identity = row.withBytes(0, { DeviceIdentity($0) }) else { return nil }
         self.init(
             identity: identity,
@@ -244,7 +244,7 @@ extension DeviceRecord {
 
 extension RegistrationRecord {
     /// Reads the registration of the current row; nil if a column has an invalid value.
-    fileprivate init?(row: Statement) {
+    package init?(row: some ColumnReader) {
         guard let device = row.withBytes(0, { DeviceIdentity($0) }),
             let number = UInt32(exactly: row.integer(1)),
             let topic = Topic(row.text(2))
@@ -262,7 +262,7 @@ extension RegistrationRecord {
 extension ProviderKeyRecord {
     /// Reads the key of the current row; nil if a column has an invalid value. Topics are separated by spaces, which
     /// a topic cannot contain.
-    fileprivate init?(row: Statement) {
+    package init?(row: some ColumnReader) {
         let names = row.isNull(5) ? nil : row.text(5).split(separator: " ")
         let topics = names?.compactMap { Topic(String($0)) }
         let environment = row.isNull(4) ? nil : Environment(rawValue: row.text(4))

@@ -84,6 +84,7 @@ enum Commands {
         EnrolmentKeysCommand.self,
         DevicesCommand.self,
         BackupCommand.self,
+        MoveCommand.self,
         CertificatesCommand.self,
         CompletionCommand.self,
         ManualCommand.self,

@@ -33,7 +33,7 @@ enum DoctorCommand: Command {
             let isRunning = (try? await control.request("GET", "/v1/status")) != nil
             let file = relay ?? environment[Settings.fileVariable] ?? Settings.usualFile
             findings = await Machine(unit: "postrider.service", configuration: file).findings(
-                ofRelay: arguments.relay, dataDirectory: arguments.dataDirectory,
+                ofRelay: arguments.relay, store: arguments.store,
                 names: hosts(settings[.callbackAllow]), isRunning: isRunning)
         }
         if options.isSet("json") {

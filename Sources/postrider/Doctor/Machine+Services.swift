@@ -2,6 +2,7 @@ import PostriderAgent
 import PostriderClients
 import PostriderCrypto
 import PostriderNotifications
+import PostriderPostgres
 import PostriderRelay
 import PostriderTLS
 import PostriderTransport
@@ -13,13 +14,13 @@ extension Machine {
     ///   - names: the hosts to which the relay connects.
     ///   - isRunning: whether the relay runs, so that it is the one that uses its ports.
     func findings(
-        ofRelay relay: RelayConfiguration, dataDirectory: String, names: [String], isRunning: Bool
+        ofRelay relay: RelayConfiguration, store: StorePlace, names: [String], isRunning: Bool
     ) async -> [Finding] {
         let addresses =
             relay.providerAddresses + relay.developmentProviderAddresses + relay.deviceAddresses
         var findings = look(at: .relay(shards: relay.shards, addresses: addresses.count))
         findings += lookAtClock()
-        findings += look(atStore: dataDirectory)
+        findings += look(atStore: store.dataDirectory) + look(atDatabaseOf: store)
         for address in addresses where !isRunning {
             do throws(TransportError) {
                 try Listener.requireFree(address)
@@ -33,6 +34,21 @@ extension Machine {
         findings += look(atCertificate: relay)
         for name in names { findings += await look(atName: name) }
         return Finding.sorted(findings + lookAtKernel())
+    }
+
+    /// Connects to the database of the store, as the relay will do.
+    private func look(atDatabaseOf store: StorePlace) -> [Finding] {
+        guard let database = store.database else { return [] }
+        do throws(StoreError) {
+            try PostgresStore.probe(database, acceptsLosses: store.acceptsLosses)
+            return []
+        } catch {
+            return [
+                .failure(
+                    "\(database)", "\(error)".withoutStop,
+                    "Try the same address, as the same user, with psql")
+            ]
+        }
     }
 
     private func look(atCertificate relay: RelayConfiguration) -> [Finding] {

@@ -6,9 +6,9 @@ import PostriderRelay
 import PostriderStorage
 
 extension MetricsService {
-    /// Starts to serve the metrics of a relay with its store in this directory; nil without arguments.
+    /// Starts to serve the metrics of a relay with its store in this place; nil without arguments.
     static func start(
-        _ arguments: MetricsArguments?, of relay: Relay, dataDirectory: String,
+        _ arguments: MetricsArguments?, of relay: Relay, store place: StorePlace,
         callbacks: CallbackSender? = nil, log: Log
     ) -> MetricsService? {
         start(arguments, log: log) { respond in
@@ -17,14 +17,15 @@ extension MetricsService {
             }
         } own: {
             ProcessFigures.families(version: Commands.version, role: "relay")
-                + StoreUsage(directory: dataDirectory).families + (callbacks?.families ?? [])
+                + StoreUsage(directory: place.dataDirectory).families(hasFiles: place.database == nil)
+                + (callbacks?.families ?? [])
         }
     }
 }
 
 extension StoreUsage {
-    /// The Prometheus metrics of the store's files.
-    var families: [MetricFamily] {
+    /// The Prometheus metrics of the store's files, unless it is in a database, and of the disk.
+    func families(hasFiles: Bool) -> [MetricFamily] {
         var bytes = MetricFamily(
             "postrider_store_file_bytes", .gauge, "Bytes of a database file of the store.")
         var logs = MetricFamily(
@@ -33,7 +34,7 @@ extension StoreUsage {
             bytes.add(file.bytes, ("file", file.name))
             logs.add(file.logBytes, ("file", file.name))
         }
-        var families = [bytes, logs]
+        var families = hasFiles ? [bytes, logs] : []
         if let freeBytes {
             families.append(
                 .gauge(

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import PostriderNotifications
 import PostriderOptions
+import PostriderPostgres
 import PostriderRelay
 import PostriderTransport
 
@@ -23,6 +24,7 @@ enum DevCommand: Command {
         let place = try DevPlace(options)
         let bench = try DevBench.make(options)
         let callbacks = try CallbackArguments(options)
+        let store = try store(options, folder)
         try ParentOption.follow(options)
         defer { if options.isSet("temporary") { folder.remove() } }
         let changes = try folder.prepare(topics: topics, names: place.names, now: Self.now)
@@ -51,7 +53,7 @@ enum DevCommand: Command {
         }
         let log = try ServiceLog.start(LogThreshold(level), format).log
         let served = try await ServedRelay.start(
-            configuration, dataDirectory: folder.dataDirectory, metrics: try metrics(options),
+            configuration, store: store, metrics: try metrics(options),
             callbacks: callbacks, changes: changes, log: log)
         let captures = try DevBench.serve(bench, options, names: place.names)
         defer { captures?.stop() }
@@ -94,6 +96,17 @@ enum DevCommand: Command {
             }
             return topic
         }
+    }
+
+    /// Where the relay has its store. For trying things out, a database may be one that does not sync.
+    private static func store(_ options: ParsedOptions, _ folder: DevFolder) throws -> StorePlace {
+        var place = StorePlace(dataDirectory: folder.dataDirectory, acceptsLosses: true)
+        guard let text = options.string(Setting.store.rawValue) else { return place }
+        guard let address = DatabaseAddress(text) else {
+            throw options.error("--\(Setting.store.rawValue) \(DatabaseAddress.form)")
+        }
+        place.database = address
+        return place
     }
 
     /// The ports on which the relay listens.
@@ -214,7 +227,7 @@ enum DevCommand: Command {
                 "apple", "Behave as Apple does in everything, even where that is less useful in production.")
         ] + (Setting.fidelity + RelayConfiguration.bounds + CallbackArguments.settings).map(\.option) + [
             .value("log-level", "LEVEL", "error, warning (if not given), notice, info or debug."),
-            Setting.logFormat.option,
+            Setting.logFormat.option, Setting.store.option,
             .flag("json", "Print one line of JSON with all values when the relay is ready."),
         ],
         examples: [

@@ -17,7 +17,7 @@ enum ServeCommand: Command {
         let service = try ServiceLog.start(LogThreshold(settings.logLevel), settings.logFormat)
         let log = service.log
         let served = try await ServedRelay.start(
-            settings.relay, dataDirectory: settings.dataDirectory, metrics: settings.metrics,
+            settings.relay, store: settings.store, metrics: settings.metrics,
             callbacks: settings.callbacks, log: log)
         let relay = served.relay
         let development = list(relay.developmentProviderAddresses)

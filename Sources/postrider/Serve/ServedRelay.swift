@@ -22,11 +22,11 @@ struct ServedRelay {
     private let supervision: Supervision
     private let log: Log
 
-    /// Starts a relay on the store in a directory. It is listening when this returns.
+    /// Starts a relay on a store. It is listening when this returns.
     ///
     /// - Parameter changes: changes that are made to the store before the relay reads it.
     static func start(
-        _ configuration: RelayConfiguration, dataDirectory: String, metrics: MetricsArguments?,
+        _ configuration: RelayConfiguration, store place: StorePlace, metrics: MetricsArguments?,
         callbacks: CallbackArguments? = nil, changes: [RegistryChange] = [], log: Log
     ) async throws -> ServedRelay {
         let addresses =
@@ -41,28 +41,28 @@ struct ServedRelay {
         var configuration = configuration
         configuration.signer = signer
         let sender = try callbacks?.start(for: &configuration, log: log)
-        let audit = try AuditLog(dataDirectory: dataDirectory, log: log)
+        let audit = try AuditLog(dataDirectory: place.dataDirectory, log: log)
         configuration.audit = audit.record
         let traceMebibytes = configuration.traceMebibytes
         let relay = try await Relay.start(
             configuration, log: log,
             openStore: { () throws(StoreError) in
-                let store = try SQLiteStore(directory: dataDirectory, log: log)
+                let store = try place.open(log: log)
                 var outcome: Result<Void, StoreError> = .success(())
                 if !changes.isEmpty { store.apply(changes) { outcome = $0 } }
                 try outcome.get()
                 // The directory is there now, and no other relay uses it.
-                signer.load(from: dataDirectory, log: log)
+                signer.load(from: place.dataDirectory, log: log)
                 return store
             },
             openTrace: { () throws(StoreError) in
                 try FileTrace(
-                    directory: dataDirectory + "/trace", log: log, mebibytes: traceMebibytes)
+                    directory: place.dataDirectory + "/trace", log: log, mebibytes: traceMebibytes)
             })
         return ServedRelay(
             relay: relay,
             metrics: .start(
-                metrics, of: relay, dataDirectory: dataDirectory, callbacks: sender, log: log),
+                metrics, of: relay, store: place, callbacks: sender, log: log),
             callbacks: sender, audit: audit, requests: requests,
             control: ControlClient(address: configuration.controlAddress),
             supervision: Supervision(ProcessInfo.processInfo.environment, log: log), log: log)

@@ -9,7 +9,7 @@ extension Settings {
     /// Everything that `postrider serve` needs to know.
     struct RelayArguments {
         let relay: RelayConfiguration
-        let dataDirectory: String
+        let store: StorePlace
         let metrics: MetricsArguments?
         let callbacks: CallbackArguments?
         let logLevel: Log.Level
@@ -27,7 +27,7 @@ extension Settings {
         ])
         let certificate = try texts.required(.certificate)
         let privateKey = try texts.required(.privateKey)
-        let dataDirectory = try texts.required(.dataDirectory)
+        let store = try storePlace()
         var relay = RelayConfiguration(
             providerAddresses: providers,
             deviceAddresses: devices,
@@ -65,7 +65,7 @@ extension Settings {
         let metrics = try metrics(
             certificate: certificate, privateKey: privateKey, readers: relay.privateKeyReaders)
         return RelayArguments(
-            relay: relay, dataDirectory: dataDirectory, metrics: metrics,
+            relay: relay, store: store, metrics: metrics,
             callbacks: try callbacks(), logLevel: logLevel?.level ?? .info,
             logFormat: try texts.choice(.logFormat, of: LogFormat.self) ?? .text)
     }

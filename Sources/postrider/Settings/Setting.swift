@@ -18,6 +18,8 @@ enum Setting: String, SettingName {
     case providerTrust = "provider-trust"
     case tlsRecords = "tls-records"
     case dataDirectory = "data-directory"
+    case store = "store"
+    case acceptLosses = "accept-unsafe-database"
     case sourceConnections = "source-connections"
     case sourceRate = "source-rate"
     case shards = "shards"
@@ -53,8 +55,8 @@ enum Setting: String, SettingName {
     /// The settings that a reload does not apply; docs/operate/certificates.md says why.
     static let keptFromStart: Set<Setting> = [
         .providerAddress, .developmentProviderAddress, .deviceAddress, .controlAddress, .metricsAddress,
-        .consoleAddress, .consolePayloads, .dataDirectory, .shards, .onPresence, .callbackAllow,
-        .callbackSecret, .trace, .traceMebibytes, .capture,
+        .consoleAddress, .consolePayloads, .dataDirectory, .store, .acceptLosses, .shards, .onPresence,
+        .callbackAllow, .callbackSecret, .trace, .traceMebibytes, .capture,
     ]
 
     static let lists: Set<Setting> = [
@@ -89,11 +91,12 @@ enum Setting: String, SettingName {
         case .metricsAddress, .consoleAddress: .required("ADDRESS|off")
         case .certificate, .privateKey, .providerTrust, .metricsToken, .callbackSecret: .file("FILE")
         case .dataDirectory: .file("DIRECTORY")
+        case .store: .required("postgresql://…")
         case .shards, .busyPollingMicroseconds, .providerIdleSeconds, .pushesPerSecond, .deviceFetches,
             .deviceExpiryDays, .sourceConnections, .sourceRate, .traceSample, .traceMebibytes:
             .required("NUMBER")
         case .strictness, .storage, .spellings, .requestHeaders, .deviceLinks, .tlsRecords: .required("WORD")
-        case .streamLimitRamp, .trace, .capture, .consolePayloads: .required("true|false")
+        case .acceptLosses, .streamLimitRamp, .trace, .capture, .consolePayloads: .required("true|false")
         case .logLevel: .required("LEVEL")
         case .logFormat: .required("text|json|journal")
         }
@@ -126,6 +129,11 @@ enum Setting: String, SettingName {
         case .tlsRecords:
             "own (if not given) or openssl: the record layer of TLS 1.3 connections after the handshake."
         case .dataDirectory: "The directory of everything that must not be lost; created if it is missing."
+        case .store:
+            "The PostgreSQL database that has keys, devices and stored notifications, as a connection "
+                + "string; files in the data directory if not given."
+        case .acceptLosses:
+            "Whether a database is used that may lose what it has committed; false if not given."
         case .sourceConnections:
             "The most open connections of one source address; half of the descriptors if not given."
         case .sourceRate:

@@ -1,13 +1,25 @@
+import DatabaseFixtures
 import Foundation
 import PostriderNotifications
+import PostriderPostgres
 import Testing
 
 @testable import PostriderStorage
 
 /// The engines that the conformance suite runs on.
 enum Engine: CaseIterable, CustomTestStringConvertible {
-    case memory, sqlite
-    var testDescription: String { self == .memory ? "MemoryStore" : "SQLiteStore" }
+    case memory, sqlite, postgres
+
+    /// The engines whose stores another process can take over.
+    static let fenced = [Engine.memory, .postgres]
+
+    var testDescription: String {
+        switch self {
+        case .memory: "MemoryStore"
+        case .sqlite: "SQLiteStore"
+        case .postgres: "PostgresStore"
+        }
+    }
 }
 
 /// The place of a store of one engine, which can be opened again, as after a restart of the process.
@@ -15,24 +27,41 @@ final class Ground {
     let directory = Scratch()
     private let engine: Engine
     private let disk = MemoryStore.Disk()
+    /// The connection string of the database; empty for other engines.
+    let database: String
     private(set) var store: any Store
 
     init(_ engine: Engine) throws {
         self.engine = engine
-        store =
-            switch engine {
-            case .memory: MemoryStore(disk: disk)
-            case .sqlite: try SQLiteStore(directory: directory.store, log: .none)
-            }
+        database = engine == .postgres ? try DatabaseServer.shared.get().makeDatabase() : ""
+        store = try Self.open(engine, disk, directory.store, database)
     }
 
     func reopen() throws {
         store.close()
-        store =
-            switch engine {
-            case .memory: MemoryStore(disk: disk)
-            case .sqlite: try SQLiteStore(directory: directory.store, log: .none)
-            }
+        store = try succeed()
+    }
+
+    /// Opens the store as another process does while the first one runs.
+    func succeed() throws -> any Store { try Self.open(engine, disk, directory.store, database) }
+
+    private static func open(
+        _ engine: Engine, _ disk: MemoryStore.Disk, _ directory: String, _ database: String
+    ) throws -> any Store {
+        switch engine {
+        case .memory: MemoryStore(disk: disk, node: "a")
+        case .sqlite: try SQLiteStore(directory: directory, log: .none)
+        case .postgres:
+            // The server that tests share does not sync.
+            try PostgresStore(
+                try #require(DatabaseAddress(database)), node: "a", acceptsLosses: true, log: .none)
+        }
+    }
+
+    /// Whether a store has used this row last. An engine that several processes use one after another names a higher
+    /// one.
+    func expectLast(_ row: Int64, _ found: Int64) -> Bool {
+        engine == .postgres ? found >= 1 << 40 && found % (1 << 40) == 0 : found == row
     }
 }
 
@@ -106,12 +135,13 @@ func sample(
     _ number: Int64, payloadBytes: Int = 200, collapse: String? = nil, pushType: PushType? = .alert
 ) throws -> QueuedNotification {
     guard let topic = Topic("com.example.app\(number % 7)") else { preconditionFailure("a good topic") }
+    let low = UInt32(truncatingIfNeeded: number)
     return QueuedNotification(
         row: QueueRow(number),
         notification: Notification(
             identity: NotificationIdentity(high: .max - UInt64(number), low: UInt64(number) << 32 | 7),
-            device: DeviceIdentity(high: 0xF0E0_D0C0_B0A0_9080 &+ UInt64(number), low: .max - UInt32(number)),
-            registration: RegistrationNumber(UInt32.max - UInt32(number)),
+            device: DeviceIdentity(high: 0xF0E0_D0C0_B0A0_9080 &+ UInt64(number), low: .max - low),
+            registration: RegistrationNumber(UInt32.max - low),
             topic: topic,
             pushType: pushType,
             priority: Priority.allCases[Int(number) % 3],

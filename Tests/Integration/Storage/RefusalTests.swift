@@ -27,8 +27,8 @@ struct RefusalTests {
         return found
     }
 
-    @Test("are kept, the last so many, also when it is opened again", arguments: Engine.allCases)
-    func bounds(_ engine: Engine) throws {
+    @Test("are kept, the last so many, also when it is opened again", arguments: TraceEngine.allCases)
+    func bounds(_ engine: TraceEngine) throws {
         let trace = try TraceStoreTests.Trace(engine)
         let all = try (1...42).map(Self.refusal)
         for number in all.indices {
@@ -67,4 +67,10 @@ struct RefusalTests {
         try ring.append(refusals)
         #expect(Self.kept(ring) == refusals)
     }
+}
+
+/// The places of a trace.
+enum TraceEngine: CaseIterable, CustomTestStringConvertible {
+    case memory, file
+    var testDescription: String { self == .memory ? "MemoryTrace" : "FileTrace" }
 }

@@ -10,11 +10,11 @@ struct TraceStoreTests {
     final class Trace {
         let scratch = Scratch()
         let disk = MemoryTrace.Disk()
-        let engine: Engine
+        let engine: TraceEngine
         private(set) var store: any TraceStore
         var folder: String { scratch.path + "/trace" }
 
-        init(_ engine: Engine) throws {
+        init(_ engine: TraceEngine) throws {
             self.engine = engine
             store = MemoryTrace()
             try reopen()
@@ -24,7 +24,7 @@ struct TraceStoreTests {
             store =
                 switch engine {
                 case .memory: MemoryTrace(disk: disk, segmentRecords: 8, mostSegments: 3, mostRefusals: 5)
-                case .sqlite: try Self.file(folder)
+                case .file: try Self.file(folder)
                 }
         }
 
@@ -80,9 +80,10 @@ struct TraceStoreTests {
     }
 
     @Test(
-        "gives back every field of what was written, also when it is opened again", arguments: Engine.allCases
+        "gives back every field of what was written, also when it is opened again",
+        arguments: TraceEngine.allCases
     )
-    func fields(_ engine: Engine) throws {
+    func fields(_ engine: TraceEngine) throws {
         let trace = try Trace(engine)
         let written = try (1...6).flatMap { try [Self.acceptance($0), Self.event($0), Self.report($0)] }
         try trace.store.append(written)
@@ -94,8 +95,10 @@ struct TraceStoreTests {
         #expect(Self.event(9).row == QueueRow(9))
     }
 
-    @Test("is bounded: the oldest segments go, and what is left is the end of it", arguments: Engine.allCases)
-    func bounds(_ engine: Engine) throws {
+    @Test(
+        "is bounded: the oldest segments go, and what is left is the end of it",
+        arguments: TraceEngine.allCases)
+    func bounds(_ engine: TraceEngine) throws {
         let trace = try Trace(engine)
         var written: [TraceRecord] = []
         for row in 1...100 as ClosedRange<Int64> {
@@ -107,7 +110,7 @@ struct TraceStoreTests {
         let left = try Self.records(trace.store)
         #expect(trace.store.segments.count == 3 && trace.store.segments.lowerBound > 1)
         #expect(left.count > 10 && left == written.suffix(left.count))
-        if engine == .sqlite {
+        if engine == .file {
             let files = try FileManager.default.contentsOfDirectory(atPath: trace.folder)
             #expect(files.count == 4 && files.contains("refused"))
             for file in files {
@@ -118,8 +121,8 @@ struct TraceStoreTests {
         }
     }
 
-    @Test("is followed from where one has come to, some at a time", arguments: Engine.allCases)
-    func following(_ engine: Engine) throws {
+    @Test("is followed from where one has come to, some at a time", arguments: TraceEngine.allCases)
+    func following(_ engine: TraceEngine) throws {
         let trace = try Trace(engine)
         var (position, seen, written) = (trace.store.end, [TraceRecord](), [TraceRecord]())
         for row in 1...20 as ClosedRange<Int64> {
@@ -142,8 +145,8 @@ struct TraceStoreTests {
         #expect(try trace.store.visit(from: future, limit: 1) { _ in Issue.record() } == trace.store.end)
     }
 
-    @Test("is followed by several at once, each from where it has come to", arguments: Engine.allCases)
-    func followers(_ engine: Engine) throws {
+    @Test("is followed by several at once, each from where it has come to", arguments: TraceEngine.allCases)
+    func followers(_ engine: TraceEngine) throws {
         let trace = try Trace(engine)
         for row in 1...40 as ClosedRange<Int64> {
             try trace.store.append([Self.acceptance(row), Self.event(row)])
@@ -161,8 +164,8 @@ struct TraceStoreTests {
 
     @Test(
         "goes on after its highest row, even if the segment that told of it has gone",
-        arguments: Engine.allCases)
-    func rows(_ engine: Engine) throws {
+        arguments: TraceEngine.allCases)
+    func rows(_ engine: TraceEngine) throws {
         let trace = try Trace(engine)
         #expect(trace.store.lastRow == QueueRow(0))
         try trace.store.append([Self.event(1000)])
@@ -203,7 +206,7 @@ struct TraceStoreTests {
 
     @Test("is cut where its end was not written whole, and goes on there")
     func tornTail() throws {
-        let trace = try Trace(.sqlite)
+        let trace = try Trace(.file)
         let written = try [Self.acceptance(1), Self.event(1), Self.acceptance(2), Self.event(2)]
         try trace.store.append(written)
         let file = trace.folder + "/00000001.segment"
@@ -227,7 +230,7 @@ struct TraceStoreTests {
         "is cut before what the disk has not kept: zeros, or other bytes",
         arguments: [0, 0xFF, 0x5A] as [UInt8])
     func damage(_ byte: UInt8) throws {
-        let trace = try Trace(.sqlite)
+        let trace = try Trace(.file)
         let written = try [Self.acceptance(1), Self.event(1), Self.acceptance(2), Self.event(2)]
         try trace.store.append(written)
         let file = URL(filePath: trace.folder + "/00000001.segment")
@@ -245,7 +248,7 @@ struct TraceStoreTests {
 
     @Test("leaves files alone that are not its own, and begins anew behind a segment of another version")
     func strangers() throws {
-        let trace = try Trace(.sqlite)
+        let trace = try Trace(.file)
         try trace.store.append([Self.event(1)])
         try "a letter".write(toFile: trace.folder + "/README", atomically: false, encoding: .utf8)
         try "another version".write(
@@ -260,7 +263,7 @@ struct TraceStoreTests {
 
     @Test("holds the longest names")
     func longNames() throws {
-        let trace = try Trace(.sqlite)
+        let trace = try Trace(.file)
         let topic = try #require(Topic(String(repeating: "t", count: Limits.topicBytes)))
         let push = TraceAcceptance(
             row: QueueRow(1), moment: Moment(milliseconds: 1),

@@ -60,7 +60,8 @@ struct DoctorTests {
 
         func ofRelay() async -> [Finding] {
             await machine.findings(
-                ofRelay: relay, dataDirectory: dataDirectory, names: names, isRunning: false)
+                ofRelay: relay, store: StorePlace(dataDirectory: dataDirectory), names: names,
+                isRunning: false)
         }
 
         func ofAgent(at relay: String, trust: String) async throws -> [Finding] {
@@ -177,7 +178,8 @@ struct DoctorTests {
         let findings = await ground.ofRelay()
         #expect(findings.map(\.place) == ["\(other.address)"] && findings.first?.severity == .failure)
         let running = await ground.machine.findings(
-            ofRelay: ground.relay, dataDirectory: ground.dataDirectory, names: [], isRunning: true)
+            ofRelay: ground.relay, store: StorePlace(dataDirectory: ground.dataDirectory), names: [],
+            isRunning: true)
         #expect(running == [])
         withExtendedLifetime(other) {}
     }

@@ -292,6 +292,7 @@ struct LedgerTests {
     func storeFailures() {
         let table: [(StoreError.Kind, Rejection)] = [
             (.full, .serviceUnavailable), (.busy, .serviceUnavailable), (.inputOutput, .serviceUnavailable),
+            (.unreachable, .serviceUnavailable), (.fenced, .serviceUnavailable),
             (.conflict, .internalServerError), (.unusable, .internalServerError),
         ]
         for (kind, rejection) in table { #expect(StoreError(kind, "").rejection == rejection) }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Settings")
 struct SettingsTests {
-    private static let complete = ["--certificate", "c", "--private-key", "k", "--data-directory", "d"]
+    static let complete = ["--certificate", "c", "--private-key", "k", "--data-directory", "d"]
 
     static func settings(
         _ arguments: [String] = complete, _ environment: [String: String] = [:],
@@ -274,7 +274,7 @@ struct SettingsTests {
             #expect(documentation.contains("`\(setting.rawValue)`"), "docs/operate/configuration.md")
         }
         let settings = try Self.settings(["-c", "f"], files: ["f": example]).forRelay()
-        #expect(settings.dataDirectory == "/var/lib/postrider")
+        #expect(settings.store.dataDirectory == "/var/lib/postrider" && settings.store.database == nil)
         let complete = example.replacing("# shards: 4", with: "shards: 4")
         #expect(try Self.settings(["-c", "f"], files: ["f": complete]).forRelay().relay.shards == 4)
     }

@@ -1,0 +1,78 @@
+import PostriderNotifications
+
+/// Where a store's database is, who uses it, and how a connection to it is made.
+struct DatabasePlace: Sendable {
+    let address: DatabaseAddress
+    /// The name of the relay in the database.
+    let node: String
+    /// Whether a database is used that may lose what it has committed.
+    let acceptsLosses: Bool
+    /// How long the server may be silent, in milliseconds.
+    var patience: CInt = 10_000
+    /// The shortest and the longest pause between attempts to connect.
+    var pauses = Reconnection.usualPauses
+
+    /// A connection and what was found out about its server.
+    struct Opened {
+        let connection: PostgresConnection
+        let isLossy: Bool
+    }
+
+    /// The settings of each connection. The server must not end a statement by itself: one that waits for a synchronous
+    /// standby would then be committed without it. The relay gives up by closing the connection instead.
+    private static let settings = [
+        "SET search_path = postrider", "SET statement_timeout = 0", "SET lock_timeout = 0",
+        "SET idle_in_transaction_session_timeout = 0",
+    ]
+
+    /// Makes a connection, and checks that the server keeps what it commits.
+    func open(log: Log) throws(StoreError) -> Opened {
+        let connection: PostgresConnection
+        do throws(PostgresFailure) {
+            connection = try PostgresConnection(
+                address, application: "postrider " + node, patience: patience)
+        } catch {
+            throw StoreError(connecting: error, to: address)
+        }
+        let (promise, encoding) = try saying { () throws(PostgresFailure) in
+            _ = try connection.run(Self.settings.map { Request($0) })
+            let shown = try connection.run([Request("SHOW server_encoding")])
+            return (try DurabilityPromise(of: connection), shown.first?.rows.first?.text(0) ?? "")
+        }
+        guard ["UTF8", "UTF-8"].contains(encoding.uppercased()) else {
+            throw StoreError(
+                .unusable,
+                "The database \(address) has the encoding \(encoding): make it again with the encoding UTF8.")
+        }
+        guard promise.gaps.isEmpty || acceptsLosses else { throw promise.refusal(at: address) }
+        if !promise.gaps.isEmpty {
+            log.warning(
+                "the database \(address) may lose what it has committed, as accept-unsafe-database permits: "
+                    + promise.gaps.joined(separator: "; "))
+        }
+        return Opened(connection: connection, isLossy: !promise.gaps.isEmpty)
+    }
+
+    /// Prepares the statements of each batch.
+    func prepareStatements(_ connection: PostgresConnection) throws(PostgresFailure) {
+        try connection.prepare(QueueStatements.names + [Request(NodeClaim.fenceSQL, name: "fence")])
+    }
+
+    /// Calls `body`, and makes sentences of its failures.
+    func saying<Value>(_ body: () throws(PostgresFailure) -> Value) throws(StoreError) -> Value {
+        do throws(PostgresFailure) { return try body() } catch { throw StoreError(error, at: address) }
+    }
+
+    /// The sentence for a failed transaction.
+    func error(_ failure: PostgresFailure, isFenced: Bool) -> StoreError {
+        isFenced ? fencing : StoreError(failure, at: address)
+    }
+
+    /// The error of a relay whose node another one has taken over.
+    var fencing: StoreError {
+        StoreError(
+            .fenced,
+            "Another relay has taken over the node '\(node)' of the database \(address), and this one stores "
+                + "nothing any more: end one of the two, or give each a database of its own.")
+    }
+}

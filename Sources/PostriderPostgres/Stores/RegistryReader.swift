@@ -1,0 +1,86 @@
+import PostriderNotifications
+import PostriderStorage
+
+/// Reads the registry's tables. Texts are ordered by their bytes, whatever the database's collation.
+struct RegistryReader {
+    let connection: PostgresConnection
+    let address: DatabaseAddress
+
+    func load() throws(StoreError) -> Registry {
+        var registry = Registry()
+        registry.tokenSecrets = try all("SELECT secret FROM token_secret ORDER BY number") { $0.bytes(0) }
+        registry.devices = try all(
+            "SELECT identity, secret_digest, name, enrolled_at, seen_at FROM device ORDER BY identity",
+            DeviceRecord.init(row:))
+        registry.registrations = try all(
+            """
+            SELECT device, number, topic, registered_at, unregistered_at FROM registration
+            ORDER BY device, number
+            """, RegistrationRecord.init(row:))
+        registry.providerKeys = try all(
+            """
+            SELECT identifier, team, public_key, added_at, environment, topics, related_key, revoked_at
+            FROM provider_key ORDER BY convert_to(identifier, 'UTF8')
+            """, ProviderKeyRecord.init(row:))
+        registry.topics = try all(
+            "SELECT topic, team, takes_broadcasts FROM topic ORDER BY convert_to(topic, 'UTF8')"
+        ) { row in
+            Topic(row.text(0)).map {
+                TopicRecord(topic: $0, team: row.text(1), takesBroadcasts: row.integer(2) != 0)
+            }
+        }
+        registry.enrolmentKeys = try all(
+            """
+            SELECT name, digest, added_at, tags, ends_at, uses, used, name_pattern FROM enrolment_key
+            ORDER BY convert_to(name, 'UTF8')
+            """, EnrolmentKeyRecord.init(row:))
+        registry.channels = try all(
+            "SELECT identity, topic, environment, storage, created_at FROM channel ORDER BY identity",
+            ChannelRecord.init(row:))
+        registry.broadcasts = try all(
+            """
+            SELECT channel, identity, topic, payload, priority, expires_at, push_type, accepted_at
+            FROM broadcast ORDER BY channel
+            """, Broadcast.init(row:))
+        registry.presences = try all(
+            "SELECT device, is_connected, since, address, agent, ending FROM presence ORDER BY device",
+            PresenceRecord.init(row:))
+        registry.labels = try all(
+            "SELECT device, name, is_given, tags FROM label ORDER BY device", DeviceLabel.init(row:))
+        registry.lastRun = try all("SELECT started_at, alive_at, is_stopped FROM run", RelayRun.init(row:))
+            .first
+        return registry
+    }
+
+    /// Visits the entries of the queue in the order of rows.
+    func scan(_ visit: (QueueEntry) -> Void) throws(StoreError) {
+        try each(QueueStatements.scan) { row throws(StoreError) in
+            guard let entry = QueueEntry(row: row) else { throw damage }
+            visit(entry)
+        }
+    }
+
+    private func all<Record>(
+        _ sql: String, _ record: (PostgresRow) -> Record?
+    ) throws(StoreError) -> [Record] {
+        var records: [Record] = []
+        try each(Request(sql)) { row throws(StoreError) in
+            guard let record = record(row) else { throw damage }
+            records.append(record)
+        }
+        return records
+    }
+
+    private func each(
+        _ request: Request, _ visit: (PostgresRow) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        try connection.query(request, fault: { StoreError($0, at: address) }, visit)
+    }
+
+    /// The error for a row that is no valid record.
+    var damage: StoreError {
+        StoreError(
+            .unusable, "The database \(address) is damaged (a record cannot be read): restore a backup of it."
+        )
+    }
+}

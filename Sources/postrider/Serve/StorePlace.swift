@@ -1,0 +1,52 @@
+import FoundationEssentials
+import Glibc
+import PostriderNotifications
+import PostriderPostgres
+import PostriderStorage
+
+/// Where a relay has its store: in files of its data directory, or in a database.
+struct StorePlace: Sendable {
+    /// The directory of the store's files, and of everything else that the relay keeps.
+    let dataDirectory: String
+    /// The database; nil for files.
+    var database: DatabaseAddress?
+    /// Whether a database is used that may lose what it has committed.
+    var acceptsLosses = false
+
+    /// Opens the store, and claims the data directory.
+    func open(log: Log) throws(StoreError) -> any Store {
+        guard let database else { return try SQLiteStore(directory: dataDirectory, log: log) }
+        let directory = try OwnedDirectory(dataDirectory, log: log)
+        let unused = dataDirectory + "/registry.sqlite"
+        if FileManager.default.fileExists(atPath: unused) {
+            log.warning("the relay's store is the database \(database), and \(unused) is not used")
+        }
+        return try PostgresStore(
+            database, acceptsLosses: acceptsLosses, directory: directory, log: log
+        ) { error in
+            // It ends in order, and a supervisor does not start it again: two relays that take the same database over
+            // from each other would serve nobody.
+            log.error("this relay ends: \(error)")
+            kill(getpid(), SIGTERM)
+        }
+    }
+}
+
+extension Settings {
+    /// Where the relay has its store. The text of the setting may contain a password, so no error repeats it.
+    func storePlace() throws -> StorePlace {
+        var place = StorePlace(dataDirectory: try texts.required(.dataDirectory))
+        place.acceptsLosses = try texts.boolean(.acceptLosses) ?? false
+        guard let text = texts[.store] else { return place }
+        guard let address = DatabaseAddress(text) else { throw texts.mistake(.store, DatabaseAddress.form) }
+        place.database = address
+        return place
+    }
+}
+
+extension DatabaseAddress {
+    /// What is wrong with a text that is no connection string, as the end of a sentence.
+    static let form =
+        "must be a connection string of PostgreSQL such as postgresql://postrider@db.example/postrider, and "
+        + "its password must be percent-encoded"
+}

@@ -1,0 +1,149 @@
+import Foundation
+import Synchronization
+
+/// A PostgreSQL server of a test's own, in a folder that is removed at the end, on a Unix socket only. It ends with the
+/// test process, even if that is killed. Servers and databases are used for one test only.
+public final class DatabaseServer: Sendable {
+    /// The server that tests share; each makes databases of its own in it.
+    public static let shared = Result { try DatabaseServer(settings: ["fsync=off"]) }
+
+    /// The folder of the socket.
+    public let socketFolder: String
+    private let folder: String
+    private let settings: [String]
+    private let keeper = Mutex<Keeper?>(nil)
+
+    /// A failure to start the server, with what it said.
+    public struct Failure: Error, CustomStringConvertible {
+        /// What it said.
+        public let description: String
+    }
+
+    /// The shell that holds the server, and its input; when that is closed, the server ends.
+    private struct Keeper {
+        let process: Process
+        let input: Pipe
+    }
+
+    private static let programs = "/usr/lib/postgresql/15/bin"
+
+    /// Makes a server and starts it.
+    ///
+    /// - Parameter settings: lines of its configuration, such as `fsync=off`.
+    public init(settings: [String] = []) throws {
+        folder = FileManager.default.temporaryDirectory.path + "/pg-" + UUID().uuidString.prefix(8)
+        socketFolder = folder
+        self.settings = settings
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        if getuid() == 0 { _ = try Self.output("chown postgres \(folder) && chmod 755 \(folder)") }
+        _ = try Self.output(
+            "\(Self.asUser) \(Self.programs)/initdb --pgdata=\(folder)/data --username=postgres "
+                + "--encoding=UTF8 --locale=C --auth=trust --no-sync")
+        try start()
+    }
+
+    deinit {
+        stop(with: "INT")
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// A PostgreSQL server refuses to run as root.
+    private static var asUser: String {
+        getuid() == 0 ? "setpriv --reuid=postgres --regid=postgres --clear-groups" : ""
+    }
+
+    /// Starts the server after it was stopped or killed, and waits until it answers.
+    public func start() throws {
+        let options = (["listen_addresses=", "unix_socket_directories=\(folder)"] + settings)
+            .map { "-c \"\($0)\"" }.joined(separator: " ")
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/sh")
+        // 'read' returns when the test process is gone. The shell's 'wait' would not return, because it inherits a mask
+        // in which SIGCHLD is blocked.
+        process.arguments = [
+            "-c",
+            """
+            \(Self.asUser) \(Self.programs)/postgres -D \(folder)/data \(options) \\
+                >>\(folder)/log 2>&1 </dev/null &
+            server=$!
+            echo $server >\(folder)/pid
+            read -r end
+            kill -QUIT $server 2>/dev/null
+            while grep -qs '^State:.[^ZX]' /proc/$server/status; do sleep 0.02; done
+            [ "$end" = keep ] || rm -rf \(folder)
+            """,
+        ]
+        let input = Pipe()
+        process.standardInput = input
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        keeper.withLock { $0 = Keeper(process: process, input: input) }
+        for _ in 0..<600 {
+            if (try? run("SELECT 1")) != nil { return }
+            usleep(50_000)
+        }
+        let log = (try? String(contentsOfFile: folder + "/log", encoding: .utf8)) ?? ""
+        throw Failure(description: "the server did not start: \(log.suffix(2000))")
+    }
+
+    /// Ends the server with a signal: `KILL` as a crash does, `INT` in order. When this returns, it is gone.
+    public func stop(with signal: String) {
+        let held = keeper.withLock { keeper in
+            defer { keeper = nil }
+            return keeper
+        }
+        guard let held else { return }
+        let processes = "$(cat \(folder)/pid) $(pgrep -P $(cat \(folder)/pid))"
+        _ = try? Self.output(
+            """
+            all="\(processes)"; kill -\(signal) \(signal == "KILL" ? "$all" : "$(cat \(folder)/pid)")
+            for one in $all; do while grep -qs '^State:.[^ZX]' /proc/$one/status; do sleep 0.01; done; done
+            """)
+        try? held.input.fileHandleForWriting.write(contentsOf: Array("keep\n".utf8))
+        try? held.input.fileHandleForWriting.close()
+        held.process.waitUntilExit()
+    }
+
+    /// Makes an empty database and returns its connection string.
+    public func makeDatabase() throws -> String {
+        let name = "test_" + UUID().uuidString.lowercased().replacing("-", with: "_")
+        try run("CREATE DATABASE \(name)")
+        return address(of: name)
+    }
+
+    /// The connection string of a database.
+    public func address(of database: String, user: String = "postgres") -> String {
+        "postgresql://\(user)@/\(database)?host=" + socketFolder.replacing("/", with: "%2F")
+    }
+
+    /// Runs SQL as the superuser, and returns what `psql` prints.
+    @discardableResult
+    public func run(_ sql: String, in database: String = "postgres") throws -> String {
+        try Self.output(
+            "psql -X -q -A -t -v ON_ERROR_STOP=1 '\(address(of: database))' 2>&1 <<'END'\n\(sql)\nEND")
+    }
+
+    /// Runs SQL as the superuser in the database of a connection string.
+    @discardableResult
+    public func run(_ sql: String, at address: String) throws -> String {
+        let name = address.split(separator: "/").last?.split(separator: "?").first ?? ""
+        return try run(sql, in: String(name))
+    }
+
+    private static func output(_ command: String) throws -> String {
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.arguments = ["-c", command]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = output
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        let bytes = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard process.terminationStatus == 0 else { throw Failure(description: text) }
+        return text
+    }
+}
