@@ -22,7 +22,7 @@ TARGET ?=
 ROWS ?=
 
 .PHONY: help deps build release package test test-unit test-tsan test-asan test-package fuzz simulate torture bench growth costs figures \
-	client-behaviour format format-check demo provider-api docs diagrams screenshot clean
+	client-behaviour format format-check demo provider-api docs diagrams screenshot screenshots-console clean
 
 help: ## List all tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -139,6 +139,9 @@ diagrams: ## Draw the pictures of the documents again, from docs/diagrams, Packa
 
 screenshot: deps ## Make the picture of docs/reference/alerts.md again: an alert on a virtual screen
 	POSTRIDER_WRITE_DOCUMENTS=1 swift test --disable-xctest --filter DesktopTests
+
+screenshots-console: deps ## Make the pictures of docs/operate/console.md again: a browser shows a relay with traffic, for 3 minutes
+	POSTRIDER_WRITE_DOCUMENTS=1 swift test --disable-xctest --filter ConsoleTests/pictures
 
 clean: ## Remove everything that was built
 	rm -rf .build

@@ -77,13 +77,15 @@ function showCapture({ root, heading, argument, signal, trouble }) {
   root.append(element("p", {}, link(["captures"], "All captures")), box);
   let last = "";
   poll(2, { signal, trouble }, async () => {
-    const found = await ask("GET", path(["captures"], { after: Number(argument) - 1, last: 1 }), { signal });
-    const capture = found.captures.find((one) => String(one.number) === argument);
+    const find = async (query) => (await ask("GET", path(["captures"], query), { signal })).captures
+      .find((one) => String(one.number) === argument);
+    // What is still open, or stands behind such a one, is only in the latest.
+    const capture = await find({ after: Number(argument) - 1, last: 1 }) ?? await find({ last: most });
     const text = JSON.stringify(capture ?? null);
     if (text === last) return;
     last = text;
     box.replaceChildren(...(capture ? about(capture)
-        : [element("p", { class: "empty" }, "There is no such capture, or it is not answered yet.")]));
+        : [element("p", { class: "empty" }, "There is no such capture.")]));
   });
 }
 

@@ -1,0 +1,41 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+    /// Runs Debian's Chromium, driven by selenium, with the pages that the relay serves.
+    @Suite("The console in a browser", .serialized)
+    struct ConsoleTests {
+        /// Has the browser do one of the things that console.py knows.
+        private func browse(_ words: String...) async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay()
+                let postrider = Place.products.appending(path: "postrider").path
+                let program = try stage.python("console.py", [relay.file, postrider] + words)
+                #expect(try await program.exitCode() == 0, "\(program.transcript)")
+            }
+        }
+
+        @Test("shows each page live, by keyboard, on a phone and dark, without a barrier that axe knows")
+        func pages() async throws {
+            try await browse("pages")
+        }
+
+        @Test("changes devices, keys and topics, and sends, as far as the session's role allows")
+        func actions() async throws {
+            try await browse("actions")
+        }
+
+        @Test("is not hurt by markup in any field, by pages of other origins, or by chosen sessions")
+        func attacks() async throws {
+            try await browse("attacks")
+        }
+
+        /// `make screenshots-console` runs it.
+        @Test(
+            "has its pictures made for the documents",
+            .enabled(if: ProcessInfo.processInfo.environment["POSTRIDER_WRITE_DOCUMENTS"] != nil))
+        func pictures() async throws {
+            try await browse("pictures", Place.root.appending(path: "docs/images").path)
+        }
+    }
+}
