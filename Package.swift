@@ -12,8 +12,7 @@ let house: [SwiftSetting] = [
 ]
 
 /// A library of this package. The dependencies named here are exactly the imports that the design allows.
-func library(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource]? = nil) -> Target
-{
+func library(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = []) -> Target {
     .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: house)
 }
 
@@ -165,10 +164,9 @@ let package = Package(
                 "PostriderOptions", "PostriderYAML", "PostriderTLS", "PostriderSystem", "PostriderTransport",
                 "PostriderCourier", "PostriderCaptures", "PostriderRules", "PostriderRuleFiles",
                 "PostriderProviderAPI", "PostriderStorage", "PostriderPostgres", "PostriderClients",
-                "PostriderDBus",
                 "PostriderRelay", "PostriderAgent", "PostriderLoad", "PostriderMetrics", "PostriderHTTP1",
                 "PostriderEvidence", "PostriderJournal", "PostriderProxies", "PostriderCallbacks",
-                "PostriderCallbackSender", "PostriderConsole", "PostriderJSON",
+                "PostriderCallbackSender", "PostriderConsole", "PostriderDBus", "PostriderJSON",
             ],
             swiftSettings: house),
         .executableTarget(

@@ -26,6 +26,7 @@ public enum ConsoleRole: String, Sendable, CaseIterable, Comparable {
         }
     }
 
+    /// Orders roles by what they may do.
     public static func < (left: ConsoleRole, right: ConsoleRole) -> Bool { left.rank < right.rank }
 
     private var rank: Int {

@@ -12,8 +12,8 @@ public struct ConsoleSession: Sendable, Equatable {
     public let endsAt: Moment
 }
 
-/// The sessions of the console, and the links with which they begin. Nothing of this is stored: when the relay ends, all
-/// sessions end.
+/// The sessions of the console, and the links with which they begin. Nothing of this is stored: when the relay ends,
+/// all sessions end.
 ///
 /// A link and a session are each known by a secret of 256 random bits, of which only the SHA-256 is kept. There is no
 /// password that could be guessed.

@@ -5,8 +5,8 @@ import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
 
-/// The access by the console on one connection: its pages are for everybody, and everything else is for sessions, as far
-/// as their roles allow.
+/// The access by the console on one connection: its pages are for everybody, and everything else is for sessions, as
+/// far as their roles allow.
 ///
 /// A page of another origin cannot use a session: the cookie is `SameSite=Strict`, every request that changes something
 /// has a field that other origins cannot add without asking, and nothing here allows them to.
@@ -37,8 +37,8 @@ final class ConsoleAccess: ControlAccess {
     let fields: [(name: String, value: String)] = [
         (
             "content-security-policy",
-            "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
-                + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+            "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+                + "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
                 + "require-trusted-types-for 'script'; trusted-types 'none'"
         ),
         ("cache-control", "no-store"),
@@ -75,7 +75,8 @@ final class ConsoleAccess: ControlAccess {
             return .answer(
                 .refusal(
                     403,
-                    "This needs the role \(role.rawValue), and you are signed in with \(session.role.rawValue)."
+                    "This needs the role \(role.rawValue), and you are signed in with "
+                        + "\(session.role.rawValue)."
                 ))
         }
         guard console.showsPayloads || !path.hasPrefix("/v1/captures") else {
@@ -149,8 +150,8 @@ final class ConsoleAccess: ControlAccess {
         return ControlResponse((200, Array("{}".utf8)), fields: [("set-cookie", cookie("") + "; Max-Age=0")])
     }
 
-    /// The prefix makes browsers refuse the cookie unless it is for this host alone and sent over TLS only (RFC 6265bis,
-    /// section 4.1.3).
+    /// The prefix makes browsers refuse the cookie unless it is for this host alone and sent over TLS only
+    /// (RFC 6265bis, section 4.1.3).
     private func cookie(_ secret: String) -> String {
         "\(console.sessions.cookieName)=\(secret); Path=/; Secure; HttpOnly; SameSite=Strict"
     }

@@ -127,10 +127,8 @@ public final class Relay: Sendable {
         guard let listening else { preconditionFailure("a relay has at least one shard") }
         await ready.reachesZero()
         return Relay(
-            listening, console: console, tls, gate, settings, mailboxes, ledgerMeasures, drained: drained,
-            closed: closed,
-            stopped: stopped,
-            trace)
+            listening, console: console, tls, gate, settings, mailboxes, ledgerMeasures,
+            drained: drained, closed: closed, stopped: stopped, trace)
     }
 
     /// Opens the trace, if there is to be one, and returns its highest row.

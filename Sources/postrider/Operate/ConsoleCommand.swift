@@ -12,7 +12,8 @@ enum ConsoleCommand: OperatorCommand {
     static let actions = [
         OperatorAction(
             name, "login",
-            "Print a link that signs in to the console once, within \(ConsoleSessions.linkSeconds / 60) minutes.",
+            "Print a link that signs in to the console once, within \(ConsoleSessions.linkSeconds / 60) "
+                + "minutes.",
             options: [
                 .value(
                     "role", "ROLE",
