@@ -58,7 +58,7 @@ struct RuleTests {
             DocumentRules.mentions(["Tests/A/BTests.swift", "Tests/a.py"]), "README.md",
             "`BTests` `a.py`\n`CTests`\n`b.py`\n", [2, 3]
         ),
-        (DocumentRules.members(declarations), "docs/a.md", "`Limits.mailboxMessages`\n`Limits.words`\n", [2]),
+        (DocumentRules.members(declarations), "docs/a.md", "`Limits.letters`\n`Limits.words`\n", [2]),
         (DocumentRules.members(declarations), "docs/a.md", "`Bounds.letters`\n`Limits.comment`\n", [1, 2]),
         (DocumentRules.members(declarations), "docs/a.md", "`Call.name`\n`Call.letters`\n", [2]),
     ]

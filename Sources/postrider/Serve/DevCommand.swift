@@ -39,9 +39,8 @@ enum DevCommand: Command {
             user: geteuid()
         )
         configuration.providerTrustFile = folder.authorityFile
-        configuration.developmentProviderAddresses = [
-            try SocketAddress(host: host, port: ports.development)
-        ]
+        let development = try SocketAddress(host: host, port: ports.development)
+        configuration.developmentProviderAddresses = [development]
         configuration.fidelity = fidelity
         configuration.console = try DevConsole.make(options, host: host)
         configuration.bench = bench

@@ -56,7 +56,7 @@ struct CertificatesCommandTests {
     }
 
     @Test(
-        "makes certificates that verify by the authority: the relay's for each name, the provider's for its app"
+        "makes certificates that the authority verifies: the relay's by each name, the provider's by its app"
     )
     func verifying() async throws {
         try await withFolder { folder in

@@ -49,10 +49,10 @@ struct PushProgressTests {
     func deadLetter() {
         let given = progress("acknowledged", "begun", "gaveUp")
         guard case .failed(let reason) = given.state(of: .done) else {
-            Issue.record("a dead message is no failure")
+            Issue.record("a dead letter is no failure")
             return
         }
-        #expect(reason.contains("dead message"))
+        #expect(reason.contains("dead letter"))
         #expect(given.state(of: .taken) == .reached && given.state(of: .shown) == .underWay)
         #expect(progress("acknowledged", "gaveUp", "done").state(of: .done) == .reached)
         guard case .failed = progress("acknowledged", "replacedOnDevice").state(of: .taken) else {
