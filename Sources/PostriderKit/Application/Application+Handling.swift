@@ -20,10 +20,14 @@ extension Application {
             whenOver(outcome)
             self?.closed(number)
         }
-        state.withLock { state in
+        // What is in the list when the application is stopped is withdrawn; nothing comes into it after that.
+        let isStopped = state.withLock { state in
+            guard !state.isStopped else { return true }
             state.handlings[number] = handling
             state.posted = handling
+            return false
         }
+        guard !isStopped else { return whenOver(.withdrawn) }
         let posted = DispatchedNotification(
             notification, sender: self, payload: payload, handling: handling)
         let observers = Handling.$current.withValue(handling) { dispatcher.deliver(posted) }

@@ -103,10 +103,17 @@ final class Handling: Sendable {
     /// - Parameter whenOver: called once with the outcome, on the thread that finishes last.
     init(whenOver: @escaping @Sendable (Outcome) -> Void) { self.whenOver = whenOver }
 
-    /// Adds a share for an asynchronous observer; nil if the handling is over.
+    /// Adds a share for an asynchronous observer; nil if the handling is over, or the notification was withdrawn and
+    /// the observer must not get it.
     func share() -> Share? {
         state.withLock { state in
-            guard state.openCount > 0, !state.isWithdrawn else { return nil }
+            guard state.openCount > 0 else { return nil }
+            guard !state.isWithdrawn else {
+                // The observer counts as one that ended before its turn.
+                state.phases.append(.finished)
+                state.isNotTaken = true
+                return nil
+            }
             state.phases.append(.waiting)
             state.openCount += 1
             return Share(handling: self, index: state.phases.count - 1)

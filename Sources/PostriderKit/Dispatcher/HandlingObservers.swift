@@ -133,6 +133,7 @@ extension NotificationDispatcher {
         let scope = interest.scope
         return observe(interest, .queued) { notification in
             let share = notification.handling?.share()
+            guard notification.handling == nil || share != nil else { return true }
             queue.async { [weak hold] in
                 guard hold != nil, scope?.isOn != false, share?.begin() != false else {
                     share?.finish(.notTaken)

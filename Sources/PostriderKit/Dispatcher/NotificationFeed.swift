@@ -32,6 +32,7 @@ final class NotificationFeed<Element: Sendable>: Sendable {
     /// Adds a notification that the dispatcher posts.
     func offer(_ element: Element, _ handling: Handling?) {
         let share = handling?.share()
+        guard handling == nil || share != nil else { return }
         let (waiting, excess, isRefused) = state.withLock { state in
             put(Item(element: element, share: share), into: &state)
         }
