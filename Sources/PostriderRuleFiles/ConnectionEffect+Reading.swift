@@ -27,8 +27,7 @@ extension ConnectionEffect {
         guard let changed = try reader.mapping("settings") else { return nil }
         var values: [SettingsChange.Value] = []
         for setting in SettingsChange.Setting.allCases {
-            let range = ConnectionSetting(setting).range
-            guard let value = try changed.integer(setting.rawValue, in: range) else { continue }
+            guard let value = try changed.integer(setting.rawValue, in: setting.range) else { continue }
             values.append(SettingsChange.Value(setting, UInt32(value)))
         }
         let time = try TimeLimit(changed, "for") ?? .forever
@@ -68,19 +67,6 @@ extension TimeLimit {
         }
         guard let time = try reader.milliseconds(name, in: 1...Limits.ruleMilliseconds) else { return nil }
         self = .milliseconds(time)
-    }
-}
-
-extension ConnectionSetting {
-    /// The parameter that a rule means.
-    fileprivate init(_ setting: SettingsChange.Setting) {
-        switch setting {
-        case .maxConcurrentStreams: self = .maxConcurrentStreams
-        case .initialWindowSize: self = .initialWindowSize
-        case .maxFrameSize: self = .maxFrameSize
-        case .headerTableSize: self = .headerTableSize
-        case .maxHeaderListSize: self = .maxHeaderListSize
-        }
     }
 }
 

@@ -39,6 +39,17 @@ public struct SettingsChange: Sendable, Equatable {
         case headerTableSize
         /// SETTINGS_MAX_HEADER_LIST_SIZE.
         case maxHeaderListSize
+
+        /// The values that a rule may give it: those of RFC 9113, and for the HPACK table at most the initial size,
+        /// because the relay's own decoder has no larger one.
+        public var range: ClosedRange<Int> {
+            switch self {
+            case .headerTableSize: 0...4096
+            case .maxConcurrentStreams, .initialWindowSize: 0...Int(Int32.max)
+            case .maxFrameSize: 16_384...16_777_215
+            case .maxHeaderListSize: 0...Int(UInt32.max)
+            }
+        }
     }
 
     /// The values, in the order of the parameters.

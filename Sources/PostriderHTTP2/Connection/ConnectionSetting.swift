@@ -14,16 +14,6 @@ public enum ConnectionSetting: CaseIterable, Sendable {
     /// bound of ``SessionSettings/maxHeaderListBytes`` stays.
     case maxHeaderListSize
 
-    /// The values that the peer may be told: those of RFC 9113, and for the HPACK table at most the initial size.
-    public var range: ClosedRange<Int> {
-        switch self {
-        case .headerTableSize: 0...HPACKTable.initialSize
-        case .maxConcurrentStreams, .initialWindowSize: 0...Int(Int32.max)
-        case .maxFrameSize: 16_384...16_777_215
-        case .maxHeaderListSize: 0...Int(UInt32.max)
-        }
-    }
-
     var identifier: nghttp2_settings_id {
         switch self {
         case .headerTableSize: NGHTTP2_SETTINGS_HEADER_TABLE_SIZE

@@ -177,7 +177,7 @@ public final class HTTP2Connection {
 
     /// Sends SETTINGS with these values (section 6.5.2), from the next `drain` on. Not on a lean link.
     ///
-    /// - Parameter values: each in the range of ``ConnectionSetting/range``.
+    /// - Parameter values: as RFC 9113, section 6.5.2, allows them, and for the HPACK table at most the initial size.
     public func update(_ values: [(ConnectionSetting, UInt32)]) {
         requireMultiplexed().update(values)
         scheduleFlush()
