@@ -29,6 +29,7 @@ final class RouterFixture {
     private let manifests: [AppManifest]
     private let log: Log
     private let surroundings = Surroundings()
+    private let outside: AgentParts.Surroundings
 
     /// What the parts read of the device.
     private final class Surroundings {
@@ -44,12 +45,11 @@ final class RouterFixture {
         self.manifests = manifests
         self.log = log
         handlerClock = DueClock(clock)
-        parts = Self.makeParts(
-            files.state, DeclaredApps(manifests, users: declarations),
-            .init(
-                link: link, launcher: launcher, sleepLock: sleepLock, random: { 0 }, scheduler: clock,
-                log: log),
-            surroundings)
+        let device = surroundings
+        outside = .init(
+            link: link, launcher: launcher, sleepLock: sleepLock, readClock: { device.reading },
+            zone: { ZoneDirectory().named(device.zone) }, random: { 0 }, scheduler: clock, log: log)
+        parts = Self.makeParts(files.state, DeclaredApps(manifests, users: declarations), outside)
         router = AppRouter(parts, scheduler: clock)
         handlers = Self.makeHandlers(manifests, parts, recordedHandlers, handlerClock, log)
         open()
@@ -68,13 +68,9 @@ final class RouterFixture {
     }
 
     private static func makeParts(
-        _ state: AgentState, _ declared: DeclaredApps, _ outside: AgentParts.Surroundings,
-        _ device: Surroundings
+        _ state: AgentState, _ declared: DeclaredApps, _ outside: AgentParts.Surroundings
     ) -> AgentParts {
-        var outside = outside
-        outside.readClock = { device.reading }
-        outside.zone = { ZoneDirectory().named(device.zone) }
-        return AgentParts(
+        AgentParts(
             state, declared: declared,
             trouble: StateTrouble(state, scheduler: outside.scheduler, log: outside.log), in: outside)
     }
@@ -90,12 +86,7 @@ final class RouterFixture {
     /// Kills the agent and restarts it; all its streams and the link are gone.
     func kill() throws {
         try files.kill()
-        parts = Self.makeParts(
-            files.state, DeclaredApps(manifests, users: declarations),
-            .init(
-                link: link, launcher: launcher, sleepLock: sleepLock, random: { 0 }, scheduler: clock,
-                log: log),
-            surroundings)
+        parts = Self.makeParts(files.state, DeclaredApps(manifests, users: declarations), outside)
         router = AppRouter(parts, scheduler: clock)
         handlers = Self.makeHandlers(manifests, parts, recordedHandlers, handlerClock, log)
         open()
