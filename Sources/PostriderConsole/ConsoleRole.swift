@@ -17,7 +17,7 @@ public enum ConsoleRole: String, Sendable, CaseIterable, Comparable {
         guard parts.count > 2, parts[0].isEmpty else { return nil }
         if method == "POST", parts[1] == "3", parts[2] == "device" { return .send }
         guard parts[1] == "v1" else { return nil }
-        // A link to sign in and a copy of the data are for those who can use the machine itself.
+        // The console makes no links and no copies of the data: whoever wants one needs access to the machine.
         guard parts[2] != "console-links", parts[2] != "backup" else { return nil }
         return switch method {
         case "GET", "HEAD": .look

@@ -1,6 +1,6 @@
 /// What a team or an app may use of a relay, as its operator has written it: `team=DEF123GHIJ pending=10000`.
 public struct Quota: Sendable, Hashable {
-    /// Whom a quota is for.
+    /// The team or the app that a quota limits.
     public enum Subject: Sendable, Hashable {
         /// All topics of a team together.
         case team(String)
@@ -29,7 +29,7 @@ public struct Quota: Sendable, Hashable {
         }
     }
 
-    /// Whom it is for; nil for a *usual* quota, which each team or app has that has none of its own.
+    /// The team or the app; nil for a *usual* quota, which limits each team or app without one of its own.
     public let subject: Subject?
     /// Whether it is for teams; otherwise it is for topics.
     public let isOfTeams: Bool

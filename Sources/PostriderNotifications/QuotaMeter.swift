@@ -2,7 +2,7 @@ import Synchronization
 
 /// A quota of one team or app, and how much of it is used. All shards share it, without a lock.
 public final class QuotaMeter: Sendable {
-    /// Whom it is for.
+    /// The team or the app that the quota limits.
     public let subject: Quota.Subject
     /// The limits, without those that are not set.
     public let limits: [Quota.Limit: Int]
