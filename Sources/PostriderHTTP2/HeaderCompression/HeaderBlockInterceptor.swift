@@ -38,8 +38,9 @@ final class HeaderBlockInterceptor {
     private var priority: [UInt8] = []
     /// Whether nghttp2's table has the `:authority` of the smallest request.
     private var isInTable = false
-    /// Whether nghttp2 gets the table size updates of blocks too, because it has to check them (RFC 7541, section 4.2).
-    private var passesSizeUpdates = false
+    /// Whether nghttp2's table may have become too small for that. nghttp2 gets the size updates of blocks, because it
+    /// has to know whether another one is due after a change of SETTINGS (RFC 7541, section 4.2).
+    private var hasResizedTable = false
     /// The youngest stream whose first block has arrived: later blocks on it are trailers.
     private var lastStream: Int32 = 0
 
@@ -67,9 +68,9 @@ final class HeaderBlockInterceptor {
         open != nil || frame.kind == .headers && decoder != nil
     }
 
-    /// The size of nghttp2's table may change: it may not keep the `:authority`, and has to see the updates of blocks.
+    /// The size of nghttp2's table may change: it may not keep the `:authority`.
     func headerTableChanges() {
-        passesSizeUpdates = true
+        hasResizedTable = true
         isInTable = false
     }
 
@@ -128,7 +129,7 @@ final class HeaderBlockInterceptor {
             beginFrame(head)
             unsafe passSizeUpdates(of: bytes)
             replacement.append(contentsOf: isInTable ? Self.smallest : Self.first)
-            isInTable = !passesSizeUpdates
+            isInTable = !hasResizedTable
             if let range = decoder?.contentLength {
                 // A literal without indexing, whose name is entry 28 of the static table (`content-length`).
                 replacement.append(0x0F)
@@ -155,7 +156,8 @@ final class HeaderBlockInterceptor {
     }
 
     private func passSizeUpdates(of block: UnsafeBufferPointer<UInt8>) {
-        guard passesSizeUpdates, let count = decoder?.sizeUpdateBytes, count > 0 else { return }
+        guard let count = decoder?.sizeUpdateBytes, count > 0 else { return }
+        headerTableChanges()
         unsafe replacement.append(contentsOf: block[..<count])
     }
 

@@ -91,7 +91,7 @@ final class FrameRouter {
         return given < bytes.count ? unsafe sink.give(UnsafeBufferPointer(rebasing: bytes[given...])) : 0
     }
 
-    /// The size of the header table is about to change: nghttp2 has to see the peer's updates of it.
+    /// The size of the header table is about to change.
     func headerTableChanges() { interceptor.headerTableChanges() }
 
     /// The head of the frame that has arrived in part; nil if the head itself is incomplete.

@@ -24,7 +24,7 @@ final class InboundFrames {
         unsafe bytes.withUnsafeBufferPointer { unsafe router.route($0, to: self, block) }
     }
 
-    /// The size of the header table is about to change: nghttp2 has to see the peer's updates of it.
+    /// The size of the header table is about to change.
     func headerTableChanges() { router.headerTableChanges() }
 
     /// Sends `100` to clients that wait for it, unless a part of the body has arrived or the request is answered (RFC

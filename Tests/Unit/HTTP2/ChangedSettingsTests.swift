@@ -61,6 +61,26 @@ struct ChangedSettingsTests {
         #expect(first != nil && pair.server.failure == nil && pair.client.failure == nil)
     }
 
+    @Test("need no update of the header table from a client whose table was as small before")
+    func emptyTableBefore() throws {
+        for readsHeaderBlocks in [true, false] {
+            let recorder = Recorder()
+            let server = HTTP2Connection(
+                role: .server, settings: Self.server(readsHeaderBlocks: readsHeaderBlocks), handler: recorder)
+            // A table size update to 0, then literals without indexing and fields of the static table.
+            let fields: [UInt8] = [0x83, 0x84, 0x87, 0x01, 0x01, 0x78]
+            func head(_ stream: UInt32, _ block: [UInt8]) -> [UInt8] {
+                Frame(kind: .headers, flags: 5, stream: stream, payload: block).bytes
+            }
+            try server.receive(Frame.opening + head(1, [0x20] + fields) + head(3, fields))
+            server.update([(.headerTableSize, 0)])
+            _ = server.drained()
+            let acknowledgement = Frame(kind: .settings, flags: 1).bytes
+            try server.receive(acknowledgement + acknowledgement + head(5, fields))
+            #expect(server.streamCount == 3 && server.failure == nil, "\(recorder.events)")
+        }
+    }
+
     @Test("end a connection whose client does not take note of a smaller header table")
     func heedlessClient() throws {
         for readsHeaderBlocks in [true, false] {
