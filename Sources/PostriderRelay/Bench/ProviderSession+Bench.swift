@@ -27,6 +27,7 @@ extension ProviderSession {
         observer.began(request, stream, in: environment, from: endpoint.peer, at: context.now)
         if observer.bench.upstream != nil { return takeForUpstream(request, stream, observer) }
         guard !isAboutChannels(request) else { return takeOrder(request, stream) }
+        guard !isLookup(request) else { return takeLookup(request, stream) }
         let body = request.body
         request.phase = .observed
         do throws(Rejection) {

@@ -54,6 +54,17 @@ final class DeviceDirectory {
         return devices
     }
 
+    /// Calls `body` with each device that has one of these names or tags, once. A name that no device has is no error.
+    func forEach(named names: [DeviceName], tagged tags: Set<DeviceTag>, _ body: (DirectoryEntry) -> Void) {
+        let named = Set(names.compactMap { self.names[$0.key] })
+        for device in named { entries[device].map(body) }
+        guard !tags.isEmpty else { return }
+        for (device, entry) in entries
+        where entry.label.tags.contains(where: tags.contains) && !named.contains(device) {
+            body(entry)
+        }
+    }
+
     /// The device with this identity or name.
     func known(_ text: String) throws(Refusal) -> DeviceIdentity {
         if let identity = find(text) { return identity }

@@ -1,6 +1,7 @@
 import PostriderChannels
 import PostriderCourier
 import PostriderNotifications
+import PostriderProviderAPI
 import PostriderTransport
 
 /// Everything that a shard can tell another one, and that the ledger and the trace can tell a shard, grouped by
@@ -95,6 +96,10 @@ enum ControlMessage: Sendable {
     case enrolled(DeviceRecord, [DeviceTag])
     /// To shard 0, while somebody follows the events of devices: these have happened.
     case devices([Control.DeviceEvent])
+    /// To shard 0: a provider looks up device tokens.
+    case lookUp(DeviceLookup, ReplyAddress)
+    /// To the provider's shard: the answer.
+    case lookedUp(LookupAnswer, ReplyAddress)
     /// From the trace to the shard that asked: its answer.
     case traced(ticket: UInt64, TraceAnswer)
 }
@@ -108,3 +113,6 @@ enum RelayLifecycleMessage: Sendable {
     /// All shards are drained and the ledger is closed: end the loop.
     case stop
 }
+
+/// The JSON with the device tokens that a provider has looked up, or the reason for which it gets none.
+typealias LookupAnswer = Result<[UInt8], Rejection>

@@ -21,6 +21,8 @@ final class ProviderConnections {
     let bench: TestBench?
     /// The callbacks that the operator allows; nil if they are off.
     let callbacks: CallbackConfiguration?
+    /// The identifiers of the keys that may look up devices by name and tag.
+    private(set) var lookupKeys: Set<String>
     let tokens = ProviderTokens()
     let topics = TopicCache()
     /// Reused for each answer.
@@ -37,13 +39,16 @@ final class ProviderConnections {
         idleMilliseconds = settings.providerIdleMilliseconds
         bench = settings.bench
         callbacks = settings.callbacks
+        lookupKeys = settings.lookupKeys
     }
 
-    /// Applies the settings of a reload: compatibility and idle time to all connections, the rest to new ones.
+    /// Applies the settings of a reload: compatibility, idle time and the keys for lookups to all connections, the rest
+    /// to new ones.
     func apply(_ settings: ShardSettings) {
         compatibility = settings.compatibility
         requestHeaders = settings.protocolCode.requestHeaders
         idleMilliseconds = settings.providerIdleMilliseconds
+        lookupKeys = settings.lookupKeys
         for session in sessions.all { session.settingsChanged() }
     }
 

@@ -57,8 +57,8 @@ extension ProviderSession {
         }
     }
 
-    /// A list of all channels may be longer than one frame.
-    private func say(_ body: [UInt8], on stream: Int32) {
+    /// A list of all channels, or of devices, may be longer than one frame.
+    func say(_ body: [UInt8], on stream: Int32) {
         guard body.count > 16_384 else {
             return endpoint.streams.respond(stream, connections.reply, body: body)
         }

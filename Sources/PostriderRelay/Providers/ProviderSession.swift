@@ -22,7 +22,7 @@ final class ProviderSession: EndpointOwner {
         settings: .providers(connections.requestHeaders, isObserved: connections.bench != nil), owner: self)
     /// The requests without an answer.
     var exchanges = StreamTable<PushRequest>()
-    /// Streams on which the list of all channels was asked for, until they are closed.
+    /// Streams on which the list of all channels, or of devices, was asked for, until they are closed.
     var listings: Set<Int32> = []
     private let admission: PushValidator
     /// Captures its requests and applies rules to them; nil on a relay in production.
@@ -121,6 +121,8 @@ final class ProviderSession: EndpointOwner {
             take(request, stream, observedBy: observer)
         } else if isAboutChannels(request) {
             takeOrder(request, stream)
+        } else if isLookup(request) {
+            takeLookup(request, stream)
         } else if let rejection = take(request, stream) {
             noteRefused(rejection, request, topic: request.text(.topic).flatMap(Topic.init))
             respond(stream, .rejected(rejection), request)

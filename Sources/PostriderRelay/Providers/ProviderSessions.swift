@@ -28,4 +28,9 @@ final class ProviderSessions: PushAnswering {
     func answer(_ address: ReplyAddress, _ answer: ChannelAnswer) {
         table[address.connection]?.answer(address.stream, answer)
     }
+
+    /// Answers a lookup of devices, if its connection is still open.
+    func answer(_ address: ReplyAddress, _ answer: LookupAnswer) {
+        table[address.connection]?.answer(address.stream, answer)
+    }
 }

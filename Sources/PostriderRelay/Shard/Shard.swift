@@ -22,15 +22,21 @@ final class Shard {
     let captureWaiters: CaptureWaiters?
     /// The names and tags of all devices, on shard 0.
     let directory: DeviceDirectory
+    /// Answers providers that look up devices, on shard 0.
+    private let lookups: ProviderLookups
     /// The listeners of this shard.
     var listeners: [Listener] = []
 
     /// Reused for each turn.
     private var ownMessages: [ShardMessage] = []
-    private var sweepTimer: (any LoopTimer)?
-    private var retryTimer: (any LoopTimer)?
-    private var drainTimer: (any LoopTimer)?
+    private var timers = Timers()
     private var hooks: Hooks
+
+    private struct Timers {
+        var sweep: (any LoopTimer)?
+        var retry: (any LoopTimer)?
+        var drain: (any LoopTimer)?
+    }
 
     /// What a shard reports to its thread.
     private struct Hooks {
@@ -65,6 +71,7 @@ final class Shard {
         changes = RegistryChanges(context)
         queries = ShardQueries(context)
         directory = DeviceDirectory(context, changes, settings.presence)
+        lookups = ProviderLookups(directory, queries)
         captureWaiters = settings.bench.map { CaptureWaiters($0, on: context.scheduler) }
         channels = ChannelHome(context, changes)
         let sessions = ProviderSessions()
@@ -83,9 +90,9 @@ final class Shard {
     func start() {
         let scheduler = context.scheduler
         home.start()
-        sweepTimer = scheduler.makeTimer { [unowned self] in sweep() }
-        sweepTimer?.arm(afterMilliseconds: Self.sweepMilliseconds)
-        retryTimer = scheduler.makeTimer {}
+        timers.sweep = scheduler.makeTimer { [unowned self] in sweep() }
+        timers.sweep?.arm(afterMilliseconds: Self.sweepMilliseconds)
+        timers.retry = scheduler.makeTimer {}
         context.trace.start(on: scheduler)
     }
 
@@ -103,7 +110,7 @@ final class Shard {
         home.saveSightings()
         if index == 0 { devices.warnOfKeys() }
         home.journal.tick(hasDevices: !devices.isEmpty)
-        sweepTimer?.arm(afterMilliseconds: Self.sweepMilliseconds)
+        timers.sweep?.arm(afterMilliseconds: Self.sweepMilliseconds)
     }
 
     /// Applies the settings of a reload.
@@ -138,7 +145,7 @@ final class Shard {
         context.trace.turnEnded()
         if !outbox.post() {
             // A mailbox was full: makes sure that another turn follows soon, even if nothing else happens.
-            retryTimer?.arm(afterMilliseconds: 1)
+            timers.retry?.arm(afterMilliseconds: 1)
         }
         if context.isDraining, providers.isEmpty, devices.isEmpty {
             hooks.drained?()
@@ -163,6 +170,11 @@ final class Shard {
         case .control(.capturesChanged): captureWaiters?.capturesChanged()
         case .control(.devices(let events)): directory.take(events)
         case .control(.enrolled(let record, let tags)): directory.enrolled(record, tags)
+        case .control(.lookUp(let lookup, let address)):
+            lookups.answer(lookup, now: context.scheduler.now) { [context] answer in
+                context.outbox.send(.control(.lookedUp(answer, address)), to: Int(address.shard))
+            }
+        case .control(.lookedUp(let answer, let address)): providers.sessions.answer(address, answer)
         case .control(.traced(let ticket, let answer)): context.trace.answered(ticket, answer)
         case .lifecycle(.drain): drain()
         case .lifecycle(.settingsChanged):
@@ -235,11 +247,11 @@ final class Shard {
         context.beginDrain()
         for listener in listeners { listener.close() }
         // Cuts the connections that are still open when the time is over.
-        drainTimer = context.scheduler.makeTimer { [unowned self] in
+        timers.drain = context.scheduler.makeTimer { [unowned self] in
             providers.abort()
             devices.abort()
         }
-        drainTimer?.arm(afterMilliseconds: Limits.drainMilliseconds)
+        timers.drain?.arm(afterMilliseconds: Limits.drainMilliseconds)
         home.journal.close()
         providers.drain()
         devices.drain()

@@ -19,6 +19,8 @@ struct ShardSettings: Sendable {
     var bench: TestBench?
     /// The callbacks that the operator allows; nil if they are off.
     var callbacks: CallbackConfiguration?
+    /// The identifiers of the providers' keys that may look up devices by name and tag.
+    var lookupKeys: Set<String> = []
     /// One of this many pushes is traced; nil for none. Only a reload reads it: a shard starts with its recorder.
     var traceSample: Int?
     /// The quotas of teams and topics, shared with all shards.
@@ -38,6 +40,7 @@ extension ShardSettings {
         providerIdleMilliseconds = configuration.providerIdleSeconds * 1000
         bench = configuration.bench
         callbacks = configuration.callbacks
+        lookupKeys = configuration.lookupKeys
         traceSample = configuration.traceSample
     }
 }

@@ -12,8 +12,13 @@ enum SendCommand: Command {
         guard let options = try table.parseOrHelp(arguments) else { return 0 }
         var targets: [SendTarget]?
         if let group = try SendGroup(options) {
-            targets = try await group.targets(
-                of: SendArguments.topic(options), SendGroup.control(options))
+            let topic = try SendArguments.topic(options)
+            targets =
+                try SendGroup.asksProviderPort(options)
+                ? await group.targets(
+                    of: topic, at: SendArguments.choice(options).server,
+                    as: SendArguments.signer(options, nil))
+                : await group.targets(of: topic, SendGroup.control(options))
         }
         let order = try SendArguments(options, group: targets)
         if let wait = try SendWait(options) {

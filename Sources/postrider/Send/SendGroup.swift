@@ -1,4 +1,6 @@
 import FoundationEssentials
+import PostriderClients
+import PostriderHTTP2
 import PostriderNotifications
 import PostriderOptions
 import PostriderRelay
@@ -12,8 +14,8 @@ struct SendTarget: Sendable, Equatable {
     var name: String?
 }
 
-/// The devices that a push goes to: given by name, by tag, or all of them. The relay's control socket knows their
-/// device tokens.
+/// The devices that a push goes to: given by name, by tag, or all of them. The relay knows their device tokens: it is
+/// asked on its control socket, or, if it lets the provider's key look up devices, on its port for providers.
 struct SendGroup {
     private let names: [String]
     private let tags: [String]
@@ -54,25 +56,137 @@ struct SendGroup {
             (names.map { "device=\($0)" } + tags.map { "tag=\($0)" } + ["topic=\(topic.text)", "sort=name"])
         let path = "/v1/devices?" + query.joined(separator: "&")
         let devices = try await control.list(path, of: [Control.Device].self).item
-        for name in names {
-            let isThere = devices.contains {
-                $0.identity.lowercased() == name.lowercased()
-                    || $0.name.lowercased() == name.lowercased()
-            }
-            guard isThere else {
-                throw CommandFailure(
-                    "Device \(name) has no app \(topic.text): 'postrider devices list' shows its apps."
-                )
-            }
-        }
-        guard !devices.isEmpty else {
-            let group =
-                isAll ? "No device has" : "No device with the tag \(tags.joined(separator: " or ")) has"
-            throw CommandFailure(
-                "\(group) the app \(topic.text): 'postrider devices list' shows tags and apps.")
-        }
+        try check(Set(devices.flatMap { [$0.identity.lowercased(), $0.name.lowercased()] }), topic)
         return devices.flatMap { device in
             device.registrations.map { SendTarget(token: $0.token, name: device.name) }
+        }
+    }
+
+    /// Checks that each named device was found, and any device at all.
+    ///
+    /// - Parameter found: the names and identities of the devices, in lower case.
+    private func check(_ found: Set<String>, _ topic: Topic) throws {
+        for name in names where !found.contains(name.lowercased()) {
+            throw CommandFailure(
+                "Device \(name) has no app \(topic.text): 'postrider devices list' shows its apps.")
+        }
+        guard found.isEmpty else { return }
+        let group = isAll ? "No device has" : "No device with the tag \(tags.joined(separator: " or ")) has"
+        throw CommandFailure(
+            "\(group) the app \(topic.text): 'postrider devices list' shows tags and apps.")
+    }
+
+    // MARK: With a provider's key
+
+    /// Whether the device tokens are looked up on the relay's port for providers: the options name the relay, and no
+    /// control socket.
+    static func asksProviderPort(_ options: ParsedOptions) throws -> Bool {
+        let isNamed = options.isSet("relay") || options.isSet("host")
+        guard isNamed, !options.isSet("control"), !options.isSet(Settings.fileOption.name) else {
+            return false
+        }
+        guard !options.isSet("all") else {
+            throw options.error(
+                "--all needs the relay's control socket, on its machine: give --device, --tag or --control")
+        }
+        return true
+    }
+
+    private struct Found: Decodable {
+        struct Device: Decodable {
+            let name: String
+            let token: String
+        }
+
+        let devices: [Device]
+        let next: String?
+    }
+
+    /// Looks up the device tokens as a provider.
+    ///
+    /// - Throws: ``CommandFailure`` as the other method, or if the relay does not let the key look up devices.
+    func targets(of topic: Topic, at relay: Server, as signer: ProviderTokenMaker) async throws
+        -> [SendTarget]
+    {
+        let words = names.map { "device=\($0)" } + tags.map { "tag=\($0)" }
+        var devices: [Found.Device] = []
+        var next: String?
+        repeat {
+            let query = words + (next.map { ["after=\($0)"] } ?? [])
+            let path = "/3/tokens?" + query.joined(separator: "&")
+            let answer = try await Self.askPatiently(path, topic, relay, signer)
+            let found = try JSONDecoder().decode(Found.self, from: Data(answer))
+            devices += found.devices
+            next = found.next
+        } while next != nil
+        try check(Set(devices.map { $0.name.lowercased() }), topic)
+        return devices.map { SendTarget(token: $0.token, name: $0.name) }
+    }
+
+    private struct Refusal: Decodable { let reason: String }
+
+    /// Asks again while the relay answers that the key has asked too often: a group of a million devices needs more
+    /// answers than a key gets at once.
+    private static func askPatiently(
+        _ path: String, _ topic: Topic, _ relay: Server, _ signer: ProviderTokenMaker
+    ) async throws -> [UInt8] {
+        for _ in 0..<mostPauses {
+            if let answer = try await ask(path, topic, relay, signer) { return answer }
+            try await Task.sleep(for: .seconds(1))
+        }
+        throw CommandFailure(
+            "The relay at \(relay.destination) refused to look up devices for \(mostPauses) s: 429 "
+                + "TooManyRequests. The key is used for too many lookups: use fewer, or another key.")
+    }
+
+    private static let mostPauses = 30
+
+    /// The JSON of an answer; nil if there were too many lookups of the key.
+    private static func ask(
+        _ path: String, _ topic: Topic, _ relay: Server, _ signer: ProviderTokenMaker
+    ) async throws -> [UInt8]? {
+        let result = try await LoopThread.run("look up") { loop in
+            var bounds = RequestClient.Bounds()
+            bounds.responseBytes = Limits.controlAnswerBytes
+            let client = RequestClient(to: relay, on: loop, bounds: bounds)
+            var result: Result<RequestClient.Response, ClientError>?
+            var head = client.makeHead("GET", path)
+            let token = signer.makeToken(issuedAt: Moment(milliseconds: loop.wallMilliseconds))
+            head.addUnindexed("authorization", "bearer \(token)")
+            head.add("apns-topic", topic.text)
+            try client.send(head) { [unowned loop] answer in
+                result = answer
+                loop.stop()
+            }
+            return { withExtendedLifetime(client) { result ?? .failure(.unprocessed) } }
+        }
+        switch result {
+        case .success(let answer) where answer.status == 200: return answer.body
+        case .success(let answer) where answer.status == 429: return nil
+        case .success(let answer):
+            let reason = try? JSONDecoder().decode(Refusal.self, from: Data(answer.body)).reason
+            throw refused(answer.status, reason ?? "", topic, relay)
+        case .failure(.notConnected(let reason)):
+            throw CommandFailure.notConnected(to: relay.destination, reason)
+        case .failure(let error):
+            throw CommandFailure("The relay at \(relay.destination) did not answer: \(error).")
+        }
+    }
+
+    private static func refused(_ status: Int, _ reason: String, _ topic: Topic, _ relay: Server)
+        -> CommandFailure
+    {
+        let place = relay.destination
+        // Without lookups, the relay takes the path for a push with a wrong method.
+        let isUnknown = ["MethodNotAllowed", "BadPath"].contains(reason)
+        return switch reason {
+        case _ where isUnknown || reason == "Forbidden":
+            CommandFailure(
+                "The relay at \(place) does not let this key look up devices: its operator names such keys "
+                    + "in the setting lookup-keys.")
+        case "TopicDisallowed":
+            CommandFailure("The key is not for the app \(topic.text): give another --topic.")
+        default: CommandFailure("The relay at \(place) refused to look up devices: \(status) \(reason).")
         }
     }
 

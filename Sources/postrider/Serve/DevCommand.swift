@@ -39,12 +39,12 @@ enum DevCommand: Command {
             user: geteuid()
         )
         configuration.providerTrustFile = folder.authorityFile
-        let development = try SocketAddress(host: host, port: ports.development)
-        configuration.developmentProviderAddresses = [development]
+        configuration.developmentProviderAddresses = [try SocketAddress(host: host, port: ports.development)]
         configuration.fidelity = fidelity
         configuration.console = try DevConsole.make(options, host: host)
         configuration.bench = bench
         configuration.expiredCertificateFile = folder.expiredCertificateFile
+        configuration.lookupKeys = try lookupKeys(options)
         try configuration.readBounds { setting, range in
             try options.integer(setting.rawValue, in: range)
         } _: { setting, words in
@@ -139,6 +139,12 @@ enum DevCommand: Command {
         return fidelity
     }
 
+    private static func lookupKeys(_ options: ParsedOptions) throws -> Set<String> {
+        guard let text = options.string(Setting.lookupKeys.rawValue) else { return [] }
+        if let keys = Settings.keys(text.split(separator: ",").map { $0.trimmed }) { return keys }
+        throw options.error("--lookup-keys must be \(Settings.keysForm), not '\(text)'")
+    }
+
     /// Where metrics are served; nil unless the user asks for them.
     private static func metrics(_ options: ParsedOptions) throws -> MetricsArguments? {
         guard let text = options.string(Setting.metricsAddress.rawValue), text != "off" else { return nil }
@@ -192,6 +198,9 @@ enum DevCommand: Command {
         )
     }
 
+    /// The settings that are options here too, besides those of the APNs compatibility and of bounds.
+    private static let furtherSettings = [Setting.lookupKeys] + CallbackArguments.settings
+
     static let table = OptionTable(
         command: "postrider dev",
         summary: """
@@ -224,7 +233,7 @@ enum DevCommand: Command {
         ] + DevPlace.options + DevConsole.options + DevBench.options + [
             .flag(
                 "apple", "Behave as Apple does in everything, even where that is less useful in production.")
-        ] + (Setting.fidelity + RelayConfiguration.bounds + CallbackArguments.settings).map(\.option) + [
+        ] + (Setting.fidelity + RelayConfiguration.bounds + furtherSettings).map(\.option) + [
             .value("log-level", "LEVEL", "error, warning (if not given), notice, info or debug."),
             Setting.logFormat.option, Setting.store.option,
             .flag("json", "Print one line of JSON with all values when the relay is ready."),

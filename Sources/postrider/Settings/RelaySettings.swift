@@ -46,6 +46,7 @@ extension Settings {
         relay.onPresence = try operatorProgram(.onPresence, control: relay.controlAddress)
         relay.deviceExpiryDays = try texts.number(.deviceExpiryDays, in: 1...36_500)
         relay.quotas = try quotas()
+        relay.lookupKeys = try texts.list(.lookupKeys, form: Self.keysForm, Self.keys) ?? []
         try relay.fidelity.read { setting, words in
             try texts.value(setting, form: "one of \(words.joined(separator: ", "))") {
                 words.contains($0) ? $0 : nil
@@ -128,6 +129,18 @@ extension Settings {
 
     private func internetAddresses(_ setting: Setting) throws -> [SocketAddress]? {
         try texts.value(setting, form: ListenAddresses.form) { try? ListenAddresses.read($0) }
+    }
+
+    /// The form of a list of keys, for sentences.
+    static let keysForm = "identifiers of providers' keys, with commas between"
+
+    /// The identifiers of providers' keys; nil if one cannot be an identifier.
+    static func keys(_ words: [String]) -> Set<String>? {
+        let isEach = words.allSatisfy { word in
+            1...64 ~= word.utf8.count
+                && word.utf8.allSatisfy { $0.isLetterOrDigit || "-_.".utf8.contains($0) }
+        }
+        return isEach ? Set(words) : nil
     }
 
     /// The numbers of groups that are given by name or number, separated by commas.

@@ -30,6 +30,7 @@ enum Setting: String, SettingName {
     case deviceFetches = "device-fetches"
     case deviceExpiryDays = "device-expiry-days"
     case onPresence = "on-presence"
+    case lookupKeys = "lookup-keys"
     case callbackAllow = "callback-allow"
     case callbackSecret = "callback-secret"
     case strictness = "strictness"
@@ -48,7 +49,8 @@ enum Setting: String, SettingName {
     static let reloaded: Set<Setting> = [
         .certificate, .privateKey, .privateKeyGroup, .providerTrust, .tlsRecords, .metricsToken,
         .sourceConnections, .sourceRate, .providerIdleSeconds, .pushesPerSecond, .quotas, .deviceFetches,
-        .busyPollingMicroseconds, .deviceExpiryDays, .strictness, .storage, .spellings, .streamLimitRamp,
+        .busyPollingMicroseconds, .deviceExpiryDays, .lookupKeys, .strictness, .storage, .spellings,
+        .streamLimitRamp,
         .requestHeaders, .deviceLinks, .traceSample, .logLevel, .logFormat,
     ]
 
@@ -61,7 +63,7 @@ enum Setting: String, SettingName {
 
     static let lists: Set<Setting> = [
         .providerAddress, .developmentProviderAddress, .deviceAddress, .privateKeyGroup, .onPresence,
-        .callbackAllow, .quotas,
+        .lookupKeys, .callbackAllow, .quotas,
     ]
 
     static let words: Set<Setting> = [.onPresence, .callbackAllow, .quotas]
@@ -85,6 +87,7 @@ enum Setting: String, SettingName {
         case .providerAddress, .developmentProviderAddress, .deviceAddress: .required("ADDRESS,…")
         case .privateKeyGroup: .required("GROUP,…")
         case .onPresence: .required("PROGRAM,ARGUMENT,…")
+        case .lookupKeys: .required("KEY,…")
         case .callbackAllow: .required("URL,…")
         case .quotas: .required("QUOTA,…")
         case .controlAddress: .required("unix:PATH")
@@ -158,6 +161,9 @@ enum Setting: String, SettingName {
             "Days without a connection after which a device's tokens expire; never if not given."
         case .onPresence:
             "A program with its arguments to run when devices connect and leave; none if not given."
+        case .lookupKeys:
+            "Keys of providers that may look up device tokens by the names and tags of devices; none if not "
+                + "given."
         case .callbackAllow:
             "Where providers may have callbacks sent: URLs, and all below them; nowhere if not given."
         case .callbackSecret:

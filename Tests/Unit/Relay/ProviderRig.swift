@@ -29,7 +29,7 @@ final class ProviderRig {
         fidelity: APNsCompatibility = APNsCompatibility(),
         idleMilliseconds: Int = 60_000, peer: Peer = Peer(address: "test"),
         client settings: SessionSettings = SessionSettings(), quotas: [String] = [],
-        bench: TestBench? = nil
+        bench: TestBench? = nil, lookupKeys: Set<String> = []
     ) throws {
         let context = ShardContext(
             index: 0,
@@ -43,7 +43,7 @@ final class ProviderRig {
             log: logged.log)
         let shardSettings = ShardSettings(
             compatibility: fidelity, providerIdleMilliseconds: idleMilliseconds, bench: bench,
-            quotas: QuotaSet(quotas.compactMap(Quota.init)))
+            lookupKeys: lookupKeys, quotas: QuotaSet(quotas.compactMap(Quota.init)))
         shard = Shard(
             context, shardSettings, migrator: ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil }))
         let entry = DeviceEntry(Samples.record)
@@ -103,6 +103,23 @@ final class ProviderRig {
             ":path": "/1/apps/" + Samples.topic.text + path,
             "authorization": "bearer " + Provider.goodToken,
         ])
+    }
+
+    /// Looks up devices of the first app.
+    func lookUp(_ query: String) throws -> Int32 {
+        try client.request([
+            ":method": "GET", ":scheme": "https", ":authority": "relay", ":path": "/3/tokens?" + query,
+            "authorization": "bearer " + Provider.goodToken, "apns-topic": Samples.topic.text,
+        ])
+    }
+
+    /// Gives the device a name and a tag.
+    func label(_ name: String, _ tag: DeviceTag) {
+        turn {
+            let record = DeviceRecord(
+                identity: Samples.device, secretDigest: [], name: name, enrolledAt: Samples.now)
+            shard.directory.enrolled(record, [tag])
+        }
     }
 
     /// Creates this many channels of the first app.

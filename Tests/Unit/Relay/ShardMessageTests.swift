@@ -1,5 +1,6 @@
 import PostriderCourier
 import PostriderNotifications
+import PostriderProviderAPI
 import RelayFixtures
 import Testing
 
@@ -107,7 +108,18 @@ struct ShardMessageTests {
                     what: .away, at: 1, identity: Samples.device.description, name: "a", address: "::1",
                     agent: "a/1", ending: "cut")
             ]),
+        ] + lookups
+
+    private static var lookups: [ControlMessage] {
+        var lookup = DeviceLookup(key: "KEY", topic: Samples.topic, environment: .production)
+        lookup.names = [DeviceName("a")].compactMap { $0 }
+        lookup.tags = Set([DeviceTag("b")].compactMap { $0 })
+        let address = Samples.replyAddress(1)
+        return [
+            .lookUp(lookup, address), .lookedUp(.success([1]), address),
+            .lookedUp(.failure(.tooManyRequests), address),
         ]
+    }
 
     private static let all: [ShardMessage] =
         pushes.map { .push($0) } + devices.map { .device($0) } + channels.map { .channel($0) }
@@ -144,6 +156,8 @@ struct ShardMessageTests {
         case .control(.capturesChanged): "captures"
         case .control(.devices): "device events"
         case .control(.enrolled): "enrolled device"
+        case .control(.lookUp): "lookup"
+        case .control(.lookedUp): "looked up"
         case .control(.traced): "traced"
         case .lifecycle(.drain): "drain"
         case .lifecycle(.settingsChanged): "settings"
@@ -169,7 +183,7 @@ struct ShardMessageTests {
     }
 
     @Test("of every kind is looked at")
-    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 25) }
+    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 27) }
 
     @Test("would be seen to hold an object or a closure if it did")
     private func seen() {

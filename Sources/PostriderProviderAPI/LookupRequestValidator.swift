@@ -1,0 +1,103 @@
+import PostriderHTTP2
+package import PostriderNotifications
+
+/// A provider's request for the device tokens of an app, on devices that it names by their names or tags.
+package struct DeviceLookup: Sendable, Hashable {
+    /// The identifier of the provider's key.
+    package let key: String
+    package let topic: Topic
+    package let environment: Environment
+    package var names: [DeviceName] = []
+    package var tags: Set<DeviceTag> = []
+    /// The name after which the answer begins; nil for its beginning.
+    package var after: DeviceName?
+
+    /// A lookup that names no device yet.
+    package init(key: String, topic: Topic, environment: Environment) {
+        (self.key, self.topic, self.environment) = (key, topic, environment)
+    }
+}
+
+/// Validates `GET /3/tokens?device=NAME&tag=TAG`, which Apple does not have: a relay knows the path only if its
+/// operator lets keys look up devices. A provider learns nothing of devices that it cannot name, and nothing of other
+/// apps.
+package struct LookupRequestValidator {
+    private let authority: AccessPolicy
+    private let tokens: ProviderTokens
+    private let environment: Environment
+    /// The identifiers of the keys that may look up devices.
+    private let keys: Set<String>
+    private let now: Moment
+
+    /// A validator for one request.
+    package init(
+        authority: AccessPolicy, tokens: ProviderTokens, environment: Environment, keys: Set<String>,
+        now: Moment
+    ) {
+        (self.authority, self.tokens, self.environment) = (authority, tokens, environment)
+        (self.keys, self.now) = (keys, now)
+    }
+
+    private static let path = "/3/tokens"
+
+    /// Whether a path, perhaps with a query, is that of a lookup.
+    package static func isOne(_ path: Span<UInt8>) -> Bool {
+        let length = Self.path.utf8.count
+        return path.begins(with: Self.path) && (path.count == length || path[length] == UInt8(ascii: "?"))
+    }
+
+    /// The lookup in a complete request.
+    ///
+    /// - Throws: the first rejection in the order of checks: `MethodNotAllowed`, `DuplicateHeaders`, those of the
+    ///   authentication, `Forbidden` (the operator does not let the key look up devices), `MissingTopic`, `BadTopic`,
+    ///   `TopicDisallowed`, `BadPath` (the query).
+    package func admit(
+        _ request: PushRequest, _ credentials: inout ProviderCredentials
+    ) throws(Rejection) -> DeviceLookup {
+        let fields = request.values
+        let values = fields.span
+        guard let method = request.range(.method), values.extracting(method).matches("GET") else {
+            throw .methodNotAllowed
+        }
+        guard !request.hasDuplicates else { throw .duplicateHeaders }
+        let grant = try credentials.authenticate(
+            request.range(.authorization), in: values, of: environment, tokens, authority, now: now)
+        guard case .token(let key) = grant, keys.contains(key.identifier) else { throw .forbidden }
+        guard let text = request.text(.topic), !text.isEmpty else { throw .missingTopic }
+        guard let topic = Topic(text) else { throw .badTopic }
+        guard grant.allows(topic, nil, by: authority) else { throw .topicDisallowed }
+        var lookup = DeviceLookup(key: key.identifier, topic: topic, environment: environment)
+        try Self.read(request.text(.path) ?? "", into: &lookup)
+        return lookup
+    }
+
+    private static func read(_ path: String, into lookup: inout DeviceLookup) throws(Rejection) {
+        for part in path.dropFirst(Self.path.count + 1).split(separator: "&") {
+            let pair = part.split(separator: "=", maxSplits: 1).map(String.init)
+            let value = pair.count == 2 ? pair[1] : ""
+            switch pair.first {
+            case "device":
+                guard let name = DeviceName(value) else { throw .badPath }
+                lookup.names.append(name)
+            case "tag":
+                guard let tag = DeviceTag(value) else { throw .badPath }
+                lookup.tags.insert(tag)
+            case "after":
+                guard let name = DeviceName(value) else { throw .badPath }
+                lookup.after = name
+            default: throw .badPath
+            }
+        }
+        guard 1...Limits.lookupNames ~= lookup.names.count + lookup.tags.count else { throw .badPath }
+    }
+}
+
+extension Limits {
+    /// Names and tags in one lookup of devices by a provider.
+    package static let lookupNames = 64
+    /// Devices in one answer to such a lookup. At about 150 bytes each: 1.5 MiB.
+    package static let lookupDevices = 10_000
+    /// Lookups of one key: on average, and after a pause. With devices of one tag by the million, each one may take
+    /// 50 ms of shard 0.
+    package static let lookupRate = (perSecond: 2, atOnce: 20)
+}

@@ -1,0 +1,119 @@
+import PostriderNotifications
+import PostriderProviderAPI
+
+/// Answers providers' lookups of device tokens, on shard 0: the directory knows the devices, and their homes the
+/// tokens.
+///
+/// The relay's own work is bounded: a key may look up so often, and an answer has so many devices.
+final class ProviderLookups {
+    private struct Found: Encodable {
+        struct Device: Encodable {
+            let name: String
+            let token: String
+        }
+
+        var devices: [Device] = []
+        /// The name after which the next part begins; nil if this is the last.
+        var next: String?
+    }
+
+    private let directory: DeviceDirectory
+    private let queries: ShardQueries
+    /// For each key, when it may look up as often as a key that has not for long. Only keys of the setting get here.
+    private var paces: [String: LookupPace] = [:]
+
+    init(_ directory: DeviceDirectory, _ queries: ShardQueries) {
+        (self.directory, self.queries) = (directory, queries)
+    }
+
+    /// Finds the devices of a lookup, and calls `then` with the answer. Names and tags that no device has are no error.
+    ///
+    /// - Parameter now: monotonic nanoseconds.
+    func answer(_ lookup: DeviceLookup, now: UInt64, then: @escaping (LookupAnswer) -> Void) {
+        guard paces[lookup.key, default: LookupPace()].takes(now: now) else {
+            return then(.failure(.tooManyRequests))
+        }
+        var part = LookupPart(after: lookup.after, most: Limits.lookupDevices)
+        directory.forEach(named: lookup.names, tagged: lookup.tags) { part.add($0) }
+        let entries = part.sorted()
+        var found = Found()
+        found.next = part.isCut ? entries.last?.name.text : nil
+        var filter = DeviceFilter()
+        filter.topic = lookup.topic
+        filter.only = Set(entries.map(\.label.device))
+        queries.ask(.devices(filter)) { replies in
+            var tokens: [DeviceIdentity: [DeviceToken]] = [:]
+            for case .devices(let some) in replies {
+                for report in some {
+                    tokens[report.record.identity] = report.registrations
+                        .filter { $0.environment == lookup.environment }.map(\.token)
+                }
+            }
+            for entry in entries {
+                for token in tokens[entry.label.device] ?? [] {
+                    found.devices.append(.init(name: entry.name.text, token: token.hex))
+                }
+            }
+            then(.success(ControlHandler.answer(found).body))
+        }
+    }
+}
+
+/// How often a key may look up devices: a token bucket, stored as the moment at which it is full again.
+struct LookupPace {
+    private var fullAt: UInt64 = 0
+
+    /// Takes one lookup; false if there were too many.
+    ///
+    /// - Parameter now: monotonic nanoseconds.
+    mutating func takes(now: UInt64) -> Bool {
+        let interval = 1_000_000_000 / UInt64(Limits.lookupRate.perSecond)
+        let next = max(fullAt, now) + interval
+        guard next <= now + interval * UInt64(Limits.lookupRate.atOnce) else { return false }
+        fullAt = next
+        return true
+    }
+}
+
+/// The devices of one answer to a lookup: the first ones by name, after a given one. It never has more than twice as
+/// many in memory, and sorts no more.
+struct LookupPart {
+    private let after: String?
+    private let most: Int
+    private var found: [(key: String, entry: DirectoryEntry)] = []
+    /// The name above which nothing belongs to this part; nil until too many devices were found.
+    private var last: String?
+    /// Whether there are further devices behind this part.
+    private(set) var isCut = false
+
+    init(after: DeviceName?, most: Int) {
+        precondition(most > 0, "a part has devices")
+        (self.after, self.most) = (after?.key, most)
+    }
+
+    /// Adds a device, unless it belongs to another part.
+    mutating func add(_ entry: DirectoryEntry) {
+        let key = entry.name.key
+        if let after, key <= after { return }
+        if let last, key > last {
+            isCut = true
+            return
+        }
+        found.append((key, entry))
+        if found.count >= 2 * most { cut() }
+    }
+
+    /// Returns the devices by name.
+    mutating func sorted() -> [DirectoryEntry] {
+        cut()
+        return found.map(\.entry)
+    }
+
+    private mutating func cut() {
+        found.sort { $0.key < $1.key }
+        guard found.count > most else { return }
+        found.removeLast(found.count - most)
+        last = found.last?.key
+        isCut = true
+    }
+}

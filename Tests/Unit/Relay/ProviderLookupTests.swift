@@ -1,0 +1,89 @@
+import PostriderNotifications
+import PostriderProviderAPI
+import RelayFixtures
+import Testing
+
+@testable import PostriderRelay
+
+@Suite("A provider that looks up devices")
+struct ProviderLookupTests {
+    private let tag: DeviceTag
+
+    init() throws { tag = try #require(DeviceTag("lobby")) }
+
+    private func entry(_ name: String) -> DirectoryEntry {
+        let record = DeviceRecord(
+            identity: DeviceIdentity(high: UInt64(name.hashValue.magnitude), low: 1), secretDigest: [],
+            name: name, enrolledAt: Samples.now)
+        return DirectoryEntry(record, DeviceLabel(device: record.identity))
+    }
+
+    @Test("gets the names and device tokens of devices that it can name, and nothing of others")
+    func answers() throws {
+        let rig = try ProviderRig(lookupKeys: ["KEY0000001"])
+        rig.label("kiosk-7", tag)
+        for (query, isFound) in [
+            ("tag=lobby", true), ("device=KIOSK-7", true), ("device=kiosk-7&tag=lobby", true),
+            ("tag=kitchen", false), ("device=kiosk", false), ("tag=lobby&after=kiosk-7", false),
+        ] {
+            let stream = try rig.lookUp(query)
+            try rig.run()
+            let answer = try #require(rig.answers.all[stream])
+            let device = #"{"name":"kiosk-7","token":"\#(Provider.deviceToken)"}"#
+            #expect(answer.status == 200 && answer.body == #"{"devices":[\#(isFound ? device : "")]}"#)
+        }
+    }
+
+    @Test("finds no such path where the operator has named no key, and is refused where another one is named")
+    func permission() throws {
+        for (keys, status, reason) in [([], 405, "MethodNotAllowed"), (["OTHER"], 403, "Forbidden")] {
+            let rig = try ProviderRig(lookupKeys: Set(keys as [String]))
+            rig.label("kiosk-7", tag)
+            let stream = try rig.lookUp("tag=lobby")
+            try rig.run()
+            let answer = try #require(rig.answers.all[stream])
+            #expect(answer.status == status && answer.body == #"{"reason":"\#(reason)"}"#)
+        }
+    }
+
+    @Test("gets 429 when its key looks up too often, and goes on after a second")
+    func pace() throws {
+        let rig = try ProviderRig(lookupKeys: ["KEY0000001"])
+        var statuses: [Int?] = []
+        for _ in 0...Limits.lookupRate.atOnce {
+            let stream = try rig.lookUp("tag=lobby")
+            try rig.run()
+            statuses.append(rig.answers.status(stream))
+            if statuses.last == 429 { #expect(rig.answers.all[stream]?.fields["retry-after"] == "1") }
+        }
+        #expect(statuses == Array(repeating: 200, count: Limits.lookupRate.atOnce) + [429])
+        rig.advance(byMilliseconds: 1000)
+        let later = try (0...Limits.lookupRate.perSecond).map { _ in try rig.lookUp("tag=lobby") }
+        try rig.run()
+        #expect(
+            later.map(rig.answers.status) == Array(repeating: 200, count: Limits.lookupRate.perSecond) + [429]
+        )
+    }
+
+    @Test("gets every device once, part by part, by name")
+    func parts() {
+        let names = (0..<25).map { "Kiosk-\($0)" }
+        var (got, sizes, after): ([String], [Int], DeviceName?) = ([], [], nil)
+        repeat {
+            var part = LookupPart(after: after, most: 10)
+            for name in names.shuffled() { part.add(entry(name)) }
+            let some = part.sorted()
+            got += some.map(\.name.text)
+            sizes.append(some.count)
+            after = part.isCut ? some.last?.name : nil
+        } while after != nil
+        #expect(got == names.sorted() && sizes == [10, 10, 5])
+    }
+
+    @Test("is not told of another part if there is none")
+    func lastPart() {
+        var part = LookupPart(after: nil, most: 2)
+        for name in ["b", "a"] { part.add(entry(name)) }
+        #expect(part.sorted().map(\.name.text) == ["a", "b"] && !part.isCut)
+    }
+}
