@@ -32,14 +32,16 @@ public final class HTTP1Server: Sendable {
 
     /// Starts a server.
     ///
-    /// - Parameter certificate: the certificate and its key; nil for no TLS.
+    /// - Parameters:
+    ///   - certificate: the certificate and its key; nil for no TLS.
+    ///   - inherited: a socket of the address among these is used instead of a new one.
     /// - Throws: ``HTTP1Error`` if the library refuses the certificate or a thread cannot be started;
     ///   `TransportError` if the address cannot be listened on.
     public init(
         at address: SocketAddress, certificate: HTTP1Certificate?, bounds: HTTP1Bounds,
-        respond: @escaping Respond
+        inherited: InheritedSockets? = nil, respond: @escaping Respond
     ) throws {
-        socket = try ListeningSocket(address)
+        socket = try ListeningSocket(address, inherited: inherited)
         self.bounds = bounds
         context = Context(respond, bodyBytes: bounds.bodyBytes)
         try use(certificate)

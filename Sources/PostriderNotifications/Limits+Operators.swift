@@ -6,6 +6,8 @@ extension Limits {
 }
 
 extension Limits {
+    /// Milliseconds that TLS handshakes have to finish when the relay is stopped.
+    public static let drainHandshakeMilliseconds = 1_000
     /// Quotas in a configuration. At about 200 bytes each: 20 KiB.
     public static let quotas = 100
     /// Teams and topics whose quotas metrics name; all others are counted together.

@@ -10,6 +10,20 @@ public enum Supervisor {
         "RELOADING=1\nMONOTONIC_USEC=\(EventLoop.read(CLOCK_MONOTONIC) / 1000)"
     }
 
+    /// The names of the sockets that the service manager has passed to this process as descriptors 3, 4, …
+    /// (sd_listen_fds_with_names(3)); empty if it has passed none. A socket without a name is called `unknown`.
+    public static func socketNames(in environment: [String: String]) -> [String] {
+        guard environment["LISTEN_PID"].flatMap({ Int32($0) }) == getpid(),
+            let count = environment["LISTEN_FDS"].flatMap({ Int($0) }), (1...mostSockets).contains(count)
+        else { return [] }
+        let names =
+            environment["LISTEN_FDNAMES"]?.split(separator: ":", omittingEmptySubsequences: false) ?? []
+        guard names.count == count else { return Array(repeating: "unknown", count: count) }
+        return names.map(String.init)
+    }
+
+    /// The most sockets that are passed.
+    private static let mostSockets = 1024
     /// The most seconds that a state waits for room in the service manager's socket.
     private static let sendSeconds = 1
 

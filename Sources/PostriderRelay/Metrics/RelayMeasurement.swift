@@ -17,6 +17,7 @@ extension Relay {
     ///
     /// - Parameter respond: called once, on the thread of the shard that answers last.
     public func measure(_ respond: @escaping @Sendable (RelayMeasurement) -> Void) {
+        let mailboxes = parts.mailboxes
         let number = mailboxes.measurements.begin(shards: mailboxes.shards.count) { [self] reports in
             respond(measurement(reports))
         }
@@ -26,7 +27,7 @@ extension Relay {
     private func measurement(_ reports: [ShardReport]) -> RelayMeasurement {
         var sum = ShardReport()
         for report in reports { sum += report }
-        let ledger = ledgerMeasures.report
+        let ledger = parts.ledgerMeasures.report
         let failure = ledger.presentFailure(at: EventLoop.monotonicNanoseconds)
         var obstacles: [String] = []
         if sum.isDraining { obstacles.append("draining: the relay is shutting down") }
@@ -36,9 +37,7 @@ extension Relay {
         }
         let families =
             sum.pushFamilies + sum.notificationFamilies(shards: reports) + sum.connectionFamilies
-            + sum.deviceFamilies + ledger.families(isFailing: failure != nil) + mailboxFamilies
-            + traceFamilies
-            + certificateFamilies + quotas.families
+            + sum.deviceFamilies + ledger.families(isFailing: failure != nil) + parts.families
         return RelayMeasurement(families: families, obstacles: obstacles)
     }
 }

@@ -76,6 +76,7 @@ final class ProviderSession: EndpointOwner {
         let timer = context.scheduler.makeTimer { [unowned self] in checkIdle() }
         idleness.begin(timer, afterMilliseconds: connections.idleMilliseconds)
         connections.sessions.add(self)
+        guard !context.isDraining else { return drain() }
         do throws(Rejection) {
             try credentials.adopt(
                 endpoint.peer?.certificate.map {

@@ -35,7 +35,8 @@ final class Shard {
     private struct Timers {
         var sweep: (any LoopTimer)?
         var retry: (any LoopTimer)?
-        var drain: (any LoopTimer)?
+        /// How long a drain waits; nil before it begins.
+        var drain: DrainPatience?
     }
 
     /// What a shard reports to its thread.
@@ -147,7 +148,7 @@ final class Shard {
             // A mailbox was full: makes sure that another turn follows soon, even if nothing else happens.
             timers.retry?.arm(afterMilliseconds: 1)
         }
-        if context.isDraining, providers.isEmpty, devices.isEmpty {
+        if context.isDraining, providers.isEmpty, devices.isEmpty, !isOpening {
             hooks.drained?()
             hooks.drained = nil
         }
@@ -241,17 +242,20 @@ final class Shard {
 
     // MARK: Stopping
 
+    /// Whether the end waits for handshakes.
+    private var isOpening: Bool {
+        timers.drain?.waitsForHandshakes == true && listeners.contains { $0.counts.opening > 0 }
+    }
+
     /// Accepts no more pushes, answers those that are open, says goodbye to devices, and reports when all is done.
     func drain() {
         guard !context.isDraining else { return }
         context.beginDrain()
         for listener in listeners { listener.close() }
-        // Cuts the connections that are still open when the time is over.
-        timers.drain = context.scheduler.makeTimer { [unowned self] in
+        timers.drain = DrainPatience(on: context.scheduler) { [unowned self] in
             providers.abort()
             devices.abort()
         }
-        timers.drain?.arm(afterMilliseconds: Limits.drainMilliseconds)
         home.journal.close()
         providers.drain()
         devices.drain()

@@ -19,37 +19,14 @@ public final class Relay: Sendable {
     /// The same for the console; nil if it is off.
     public let consoleAddress: SocketAddress?
 
-    private let tls: RelayTLS
-    private let gate: ConnectionLimiter
-    private let settings: SettingsInForce
-    let mailboxes: RelayMailboxes
-    let ledgerMeasures: LedgerMeasures
-    private let drained: CountDownLatch
-    private let closed: CountDownLatch
-    private let stopped: CountDownLatch
-    /// Nil if nothing is traced.
-    private let trace: TraceThread?
+    let parts: RelayParts
 
-    private init(
-        _ listening: ShardThread.Listening, console: SocketAddress?, _ tls: RelayTLS,
-        _ gate: ConnectionLimiter,
-        _ settings: SettingsInForce, _ mailboxes: RelayMailboxes,
-        _ ledgerMeasures: LedgerMeasures, drained: CountDownLatch,
-        closed: CountDownLatch, stopped: CountDownLatch, _ trace: TraceThread?
-    ) {
+    private init(_ listening: ShardThread.Listening, console: SocketAddress?, _ parts: RelayParts) {
         providerAddresses = listening.providers
         developmentProviderAddresses = listening.developmentProviders
         deviceAddresses = listening.devices
         consoleAddress = console
-        self.tls = tls
-        self.gate = gate
-        self.settings = settings
-        self.mailboxes = mailboxes
-        self.ledgerMeasures = ledgerMeasures
-        self.drained = drained
-        self.closed = closed
-        self.stopped = stopped
-        self.trace = trace
+        self.parts = parts
     }
 
     /// Starts a relay. When this returns, it listens and everything in its store is loaded.
@@ -67,13 +44,16 @@ public final class Relay: Sendable {
         openTrace: (@Sendable () throws(StoreError) -> any TraceStore)? = nil
     ) async throws -> Relay {
         let tls = try RelayTLS(configuration, log: log)
-        for address in configuration.listenerAddresses { try Listener.requireFree(address) }
-        let mailboxes = try RelayMailboxes(shards: configuration.shards)
-        let (drained, closed) = (CountDownLatch(from: configuration.shards), CountDownLatch(from: 1))
-
-        let (ledgerMeasures, topicLabels) = (LedgerMeasures(), TopicLabels())
+        for address in configuration.listenerAddresses where configuration.sockets?.has(address) != true {
+            try Listener.requireFree(address)
+        }
+        let (mailboxes, latches) = (
+            try RelayMailboxes(shards: configuration.shards), RelayLatches(shards: configuration.shards)
+        )
+        let ledgerMeasures = LedgerMeasures()
         let ledger = LedgerThread(
-            mailboxes: mailboxes, closed: closed, measures: ledgerMeasures, log: log, openStore: openStore)
+            mailboxes: mailboxes, closed: latches.closed, measures: ledgerMeasures, log: log,
+            openStore: openStore)
         let loaded = try await ledger.start()
         let policy = AccessPolicy(
             generation: 1,
@@ -82,40 +62,38 @@ public final class Relay: Sendable {
             enrolmentKeys: loaded.registry.enrolmentKeys,
             log: log
         )
-        let (policies, settings) = (PolicyInForce(policy), SettingsInForce(configuration))
-        let (gate, refusalPace) = (ConnectionLimiter(configuration.sourceLimits), RefusalPace())
         let (trace, tracedRow) = await startTrace(configuration, mailboxes, log, openTrace)
-        // A row that never reached the disk may be in the trace.
-        let rows = RowSequence(after: max(loaded.lastRow, tracedRow))
-        let (ready, stopped) = (
-            CountDownLatch(from: configuration.shards), CountDownLatch(from: configuration.shards)
-        )
         if let program = configuration.onPresence {
             try await PresenceThread(
                 program: program, mailbox: mailboxes.programs, before: loaded.departures, log: log
             ).start()
         }
+        let parts = RelayParts(
+            tls: tls,
+            gate: ConnectionLimiter(configuration.sourceLimits),
+            mailboxes: mailboxes,
+            latches: latches,
+            // A row that never reached the disk may be in the trace.
+            rows: RowSequence(after: max(loaded.lastRow, tracedRow)),
+            policies: PolicyInForce(policy),
+            settings: SettingsInForce(configuration),
+            ledgerMeasures: ledgerMeasures,
+            trace: trace,
+            log: log
+        )
+        return try await start(configuration, parts, loaded)
+    }
+
+    /// Starts the shards.
+    private static func start(
+        _ configuration: RelayConfiguration, _ parts: RelayParts, _ loaded: LoadedStore
+    ) async throws -> Relay {
         var configuration = configuration
         var listening: ShardThread.Listening?
         var console: SocketAddress?
         for index in 0..<configuration.shards {
             let thread = ShardThread(
-                index: index,
-                configuration: configuration,
-                tls: tls,
-                gate: gate,
-                refusalPace: refusalPace,
-                mailboxes: mailboxes,
-                rows: rows,
-                inForce: (policies, settings),
-                loaded: TransferBox(loaded),
-                ready: ready,
-                drained: drained,
-                stopped: stopped,
-                trace: trace,
-                topicLabels: topicLabels,
-                log: log
-            )
+                index: index, configuration: configuration, parts: parts, loaded: TransferBox(loaded))
             let addresses = try await thread.start()
             // The first shard turns port 0 into a port; the others share it.
             configuration.providerAddresses = addresses.providers
@@ -125,10 +103,8 @@ public final class Relay: Sendable {
             listening = addresses
         }
         guard let listening else { preconditionFailure("a relay has at least one shard") }
-        await ready.reachesZero()
-        return Relay(
-            listening, console: console, tls, gate, settings, mailboxes, ledgerMeasures,
-            drained: drained, closed: closed, stopped: stopped, trace)
+        await parts.latches.ready.reachesZero()
+        return Relay(listening, console: console, parts)
     }
 
     /// Opens the trace, if there is to be one, and returns its highest row.
@@ -151,15 +127,6 @@ public final class Relay: Sendable {
         }
     }
 
-    /// The quotas of teams and topics, with what is used of them.
-    var quotas: QuotaSet { settings.quotas }
-
-    /// What the trace has lost; nil if nothing is traced.
-    var traceLosses: TraceLosses? { trace?.losses }
-
-    /// When the relay's certificate expires, in seconds since 1970; nil if that is unknown.
-    var certificateExpiry: Int? { tls.certificateExpiry }
-
     /// Reads the certificate, its key and the trust file again, and applies the limits, the compatibility, the
     /// protocol code and the trace's sample of `configuration`. When this returns, every shard uses them; certificates
     /// and protocol code count for new connections. Addresses, shards and everything else that a relay is started with
@@ -167,10 +134,11 @@ public final class Relay: Sendable {
     ///
     /// - Throws: a sentence that names the faulty file; then nothing has changed.
     public func reload(_ configuration: RelayConfiguration) async throws(CryptoError) {
-        try tls.renew(configuration)
-        gate.change(configuration.sourceLimits)
+        try parts.tls.renew(configuration)
+        parts.gate.change(configuration.sourceLimits)
+        let mailboxes = parts.mailboxes
         let applied = CountDownLatch(from: mailboxes.shards.count)
-        settings.replace(configuration, unread: applied)
+        parts.settings.replace(configuration, unread: applied)
         mailboxes.postToAllShards(.lifecycle(.settingsChanged))
         await applied.reachesZero()
         if let sample = configuration.traceSample { mailboxes.trace.postEvenIfFull(.sample(sample)) }
@@ -179,14 +147,15 @@ public final class Relay: Sendable {
     /// Stops in good order: open pushes are answered, devices are told to come back, and everything that was accepted
     /// is on the disk.
     public func stop() async {
+        let (mailboxes, latches) = (parts.mailboxes, parts.latches)
         mailboxes.postToAllShards(.lifecycle(.drain))
-        await drained.reachesZero()
+        await latches.drained.reachesZero()
         mailboxes.ledger.postEvenIfFull(.close)
-        await closed.reachesZero()
+        await latches.closed.reachesZero()
         mailboxes.postToAllShards(.lifecycle(.stop))
-        await stopped.reachesZero()
+        await latches.stopped.reachesZero()
         mailboxes.programs.postEvenIfFull(.close)
-        guard let trace else { return }
+        guard let trace = parts.trace else { return }
         mailboxes.trace.postEvenIfFull(.close)
         await trace.closed.reachesZero()
     }

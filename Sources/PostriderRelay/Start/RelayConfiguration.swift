@@ -14,6 +14,8 @@ public struct RelayConfiguration: Sendable {
     public var developmentProviderAddresses: [SocketAddress] = []
     /// The same for devices; at least one address.
     public var deviceAddresses: [SocketAddress]
+    /// Sockets that the service manager has opened for these addresses; nil if it has opened none.
+    public var sockets: InheritedSockets?
     /// The Unix socket for the operator's commands.
     public var controlAddress: SocketAddress
     /// The relay's certificate and its intermediate certificates, PEM.

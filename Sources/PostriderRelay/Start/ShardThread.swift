@@ -18,22 +18,8 @@ struct ShardThread: Sendable {
 
     let index: Int
     let configuration: RelayConfiguration
-    let tls: RelayTLS
-    let gate: ConnectionLimiter
-    let refusalPace: RefusalPace
-    let mailboxes: RelayMailboxes
-    let rows: RowSequence
-    /// The access policy and the settings, which change while the relay runs.
-    let inForce: (policies: PolicyInForce, settings: SettingsInForce)
+    let parts: RelayParts
     let loaded: TransferBox<LoadedStore>
-    /// Counted down when the shard has added what was loaded.
-    let ready: CountDownLatch
-    let drained: CountDownLatch
-    let stopped: CountDownLatch
-    /// Nil if nothing is traced.
-    let trace: TraceThread?
-    let topicLabels: TopicLabels
-    let log: Log
 
     /// Starts the thread. When this returns the shard listens; it serves connections when it is ready.
     func start() async throws -> Listening {
@@ -52,7 +38,7 @@ struct ShardThread: Sendable {
             let loop = try EventLoop()
             let shard = try begin(on: loop, continuation)
             shard.start()
-            ready.countDown()
+            parts.latches.ready.countDown()
             withExtendedLifetime(shard) { loop.run() }
         } catch {
             continuation.resume(throwing: error)
@@ -73,39 +59,40 @@ struct ShardThread: Sendable {
     }
 
     private func makeShard(_ registry: Registry, on loop: EventLoop) throws -> Shard {
+        let mailboxes = parts.mailboxes
         let context = ShardContext(
             index: index,
             scheduler: loop,
             outbox: mailboxes.outbox(ofShard: index),
-            rows: rows,
+            rows: parts.rows,
             codec: try DeviceTokenCodec(secrets: registry.tokenSecrets),
-            policies: inForce.policies,
+            policies: parts.policies,
             random: Entropy(),
-            trace: trace?.recorder(ofShard: index) ?? TraceRecorder(),
-            topicLabels: topicLabels,
-            log: log
+            trace: parts.trace?.recorder(ofShard: index) ?? TraceRecorder(),
+            topicLabels: parts.topicLabels,
+            log: parts.log
         )
         var settings = ShardSettings(configuration)
         settings.presence = mailboxes.presence
-        settings.quotas = inForce.settings.quotas
+        settings.quotas = parts.settings.quotas
         let shard = Shard(
             context, settings,
             migrator: ConnectionMigrator(on: loop, through: mailboxes.transit),
-            refusalPace: refusalPace,
-            onMeasured: { [mailboxes] in mailboxes.measurements.add($0, for: $1) },
-            onDrained: { [drained] in drained.countDown() },
-            onStop: { [unowned loop, stopped] in
+            refusalPace: parts.refusalPace,
+            onMeasured: { mailboxes.measurements.add($0, for: $1) },
+            onDrained: { [parts] in parts.latches.drained.countDown() },
+            onStop: { [unowned loop, parts] in
                 loop.stop()
-                stopped.countDown()
+                parts.latches.stopped.countDown()
             },
-            onSettingsChanged: { [unowned loop, inForce] in
-                let configuration = inForce.settings.current
+            onSettingsChanged: { [unowned loop, parts] in
+                let configuration = parts.settings.current
                 loop.busyPollingMicroseconds = configuration.busyPollingMicroseconds
                 var settings = ShardSettings(configuration)
-                settings.quotas = inForce.settings.quotas
+                settings.quotas = parts.settings.quotas
                 return settings
             },
-            onSettingsApplied: { [inForce] in inForce.settings.noteApplied() }
+            onSettingsApplied: { [parts] in parts.settings.noteApplied() }
         )
         loop.busyPollingMicroseconds = configuration.busyPollingMicroseconds
         loop.turnEnded = { [unowned shard] in shard.turnEnded() }
@@ -121,7 +108,9 @@ struct ShardThread: Sendable {
             try listenForProviders(of: .development, at: $0, shard, on: loop)
         }
         let devices = try listen(at: configuration.deviceAddresses) { address in
-            try loop.listen(address, renewable: tls.device, port: .shared) { [unowned shard] _ in
+            try loop.listen(
+                address, renewable: parts.tls.device, port: .shared, inherited: configuration.sockets
+            ) { [unowned shard] _ in
                 shard.context.isDraining ? nil : DeviceSession(among: shard.devices).endpoint
             }
         }
@@ -152,14 +141,18 @@ struct ShardThread: Sendable {
             registry, context, shard.changes, shard.queries, configuration.bench,
             shard.captureWaiters, shard.directory, signer: configuration.signer, console: routes)
         let pushes = ControlPushes(context, shard.home, shard.providers)
-        let access = SocketAccess(user: configuration.user, log: log)
+        let access = SocketAccess(user: configuration.user, log: parts.log)
         shard.listeners.append(
-            try loop.listen(configuration.controlAddress) { _ in
+            try loop.listen(
+                configuration.controlAddress, renewable: nil, inherited: configuration.sockets
+            ) { _ in
                 ControlSession(handler, pushes, access, audit: configuration.audit).endpoint
             })
         guard let console = configuration.console, let routes else { return nil }
         let (hasCaptures, port) = (configuration.bench != nil, providers.first?.address.port ?? 0)
-        let listener = try loop.listen(console.address, renewable: tls.device) { _ in
+        let listener = try loop.listen(
+            console.address, renewable: parts.tls.device, inherited: configuration.sockets
+        ) { _ in
             guard !context.isDraining else { return nil }
             let access = ConsoleAccess(
                 console, hasCaptures: hasCaptures, providerPort: port, context)
@@ -174,7 +167,7 @@ struct ShardThread: Sendable {
 
     /// Lets the operator's program observe devices that connect and leave.
     private func tellProgram(of feed: DeviceEventFeed) {
-        feed.observe { [mailboxes, log] events in
+        feed.observe { [mailboxes = parts.mailboxes, log = parts.log] events in
             guard !mailboxes.programs.post(.events(events)) else { return }
             log.warning(
                 "on-presence was not told of \(events.count) events of devices: too many came at once",
@@ -201,16 +194,17 @@ struct ShardThread: Sendable {
 
     /// Counts connections by their source, and logs those that are refused or fail before they have a session.
     private func guardListener(_ listener: Listener, _ ends: ConnectionEnds, _ context: ShardContext) {
-        listener.gate = gate
+        listener.gate = parts.gate
         listener.observer = ConnectionBeginnings(ends: ends, context: context)
     }
 
     private func listenForProviders(
         of environment: Environment, at address: SocketAddress, _ shard: Shard, on loop: EventLoop
     ) throws -> Listener {
-        let listener = try loop.listen(address, renewable: tls.provider, port: .shared) { [unowned shard] _ in
-            guard !shard.context.isDraining else { return nil }
-            return ProviderSession(environment: environment, among: shard.providers).endpoint
+        let listener = try loop.listen(
+            address, renewable: parts.tls.provider, port: .shared, inherited: configuration.sockets
+        ) { [unowned shard] _ in
+            ProviderSession(environment: environment, among: shard.providers).endpoint
         }
         listener.recordsTLSDetails = configuration.bench != nil
         return listener

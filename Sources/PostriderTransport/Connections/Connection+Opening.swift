@@ -96,6 +96,7 @@ extension Connection {
                 end(.overloaded)
                 return
             }
+            listener.connectionOpened()
             self.listener = nil
         }
         let token = token

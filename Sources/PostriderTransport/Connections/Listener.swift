@@ -13,6 +13,9 @@ public final class Listener: EventSource {
     /// The numbers of its connections since it was made.
     public private(set) var counts = ListenerCounts()
 
+    /// Whether the service manager owns the socket, and the file of a Unix socket. Its queue has the connections of all
+    /// loops, so each accepts only one in a turn.
+    private let isInherited: Bool
     private var descriptor: Descriptor?
     private var loop: EventLoop?
     private var token: EventLoop.Token = 0
@@ -40,11 +43,13 @@ public final class Listener: EventSource {
     let makeSession: (Peer) -> (any ConnectionHandler)?
 
     init(
-        _ descriptor: consuming Descriptor, at address: SocketAddress, on loop: EventLoop, tls: RenewableTLS?,
-        limits: ConnectionLimits, makeSession: @escaping (Peer) -> (any ConnectionHandler)?
+        _ descriptor: consuming Descriptor, at address: SocketAddress, isInherited: Bool, on loop: EventLoop,
+        tls: RenewableTLS?, limits: ConnectionLimits,
+        makeSession: @escaping (Peer) -> (any ConnectionHandler)?
     ) throws(SystemError) {
         let number = descriptor.number
         self.address = address
+        self.isInherited = isInherited
         self.descriptor = consume descriptor
         self.loop = loop
         self.tls = tls
@@ -62,14 +67,14 @@ public final class Listener: EventSource {
         loop.unwatch(number)
         descriptor = nil
         self.loop = nil
-        if let path = address.unixPath { _ = unsafe unlink(path) }
+        if !isInherited, let path = address.unixPath { _ = unsafe unlink(path) }
     }
 
     package func loopStopped() { close() }
 
     package func ready(_ readiness: Readiness) {
         // Connections that are not accepted now wait in the kernel's queue, which is bounded.
-        for _ in 0..<(isPaced ? 1 : Self.acceptsPerTurn) {
+        for _ in 0..<(isPaced || isInherited ? 1 : Self.acceptsPerTurn) {
             guard let number = descriptor?.number else { return }
             var origin = sockaddr_storage()
             switch Socket.accept(number, from: &origin) {
@@ -87,7 +92,11 @@ public final class Listener: EventSource {
         }
     }
 
+    /// A connection has got its session.
+    func connectionOpened() { counts.opening -= 1 }
+
     func connectionFailed(_ reason: CloseReason, _ peer: Peer) {
+        counts.opening -= 1
         counts.failed += 1
         observer?.failed(reason, peer)
     }
@@ -116,6 +125,7 @@ public final class Listener: EventSource {
                 accepted, stream == nil ? .open : .handshaking, on: loop, tls: stream, peer: peer,
                 limits: limits, isDeferrable: isPaced && stream != nil)
             counts.accepted += 1
+            counts.opening += 1
             connection.ticket = ticket
             connection.begin(for: self)
         } catch {

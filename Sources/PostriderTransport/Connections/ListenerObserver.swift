@@ -16,4 +16,6 @@ public struct ListenerCounts {
     public internal(set) var refused = 0
     /// Connections that ended before they had a handler, mostly by failed handshakes.
     public internal(set) var failed = 0
+    /// Accepted connections that neither have a handler yet nor have ended.
+    public internal(set) var opening = 0
 }

@@ -29,20 +29,27 @@ extension EventLoop {
     /// - Parameters:
     ///   - address: the file of a Unix socket is created with `mode`; a file that no process listens behind is
     ///     replaced.
+    ///   - inherited: a socket of the address among these is used instead of a new one.
     ///   - tls: a connection keeps the provider that is current when it is accepted; nil for no TLS.
     ///   - makeSession: called when a connection is established, including TLS; if it returns nil, the connection is
     ///     refused.
     @discardableResult
     public func listen(
         _ address: SocketAddress, renewable tls: RenewableTLS?, limits: ConnectionLimits = .server,
-        port: PortUse = .exclusive, mode: UInt32 = 0o600,
+        port: PortUse = .exclusive, mode: UInt32 = 0o600, inherited: InheritedSockets? = nil,
         makeSession: @escaping (Peer) -> (any ConnectionHandler)?
     ) throws(TransportError) -> Listener {
         do {
+            if let copy = try inherited?.copy(of: address) {
+                return try Listener(
+                    Descriptor(owning: copy), at: address, isInherited: true, on: self, tls: tls,
+                    limits: limits, makeSession: makeSession)
+            }
             let descriptor = try Listener.bind(address, port, mode)
             let actual = Socket.localAddress(descriptor.number) ?? address
             return try Listener(
-                descriptor, at: actual, on: self, tls: tls, limits: limits, makeSession: makeSession)
+                descriptor, at: actual, isInherited: false, on: self, tls: tls, limits: limits,
+                makeSession: makeSession)
         } catch {
             throw TransportError(Listener.sentence(address, error))
         }

@@ -6,13 +6,24 @@ public final class ListeningSocket: Sendable {
     /// The address it listens on, with the port that the kernel chose if the port was 0.
     public let address: SocketAddress
     private let descriptor: Descriptor
+    /// Whether the service manager owns the socket, and the file of a Unix socket.
+    private let isInherited: Bool
 
     /// Listens exclusively on an address. The file of a Unix socket is created with mode 0600.
     ///
+    /// - Parameter inherited: a socket of the address among these is used instead.
     /// - Throws: one sentence that names the address and says what to do.
-    public init(_ address: SocketAddress) throws(TransportError) {
+    public init(
+        _ address: SocketAddress, inherited: InheritedSockets? = nil
+    ) throws(TransportError) {
         do {
-            descriptor = try Listener.bind(address, .exclusive, 0o600)
+            if let copy = try inherited?.copy(of: address) {
+                descriptor = Descriptor(owning: copy)
+                isInherited = true
+            } else {
+                descriptor = try Listener.bind(address, .exclusive, 0o600)
+                isInherited = false
+            }
             self.address = Socket.localAddress(descriptor.number) ?? address
         } catch {
             throw TransportError(Listener.sentence(address, error))
@@ -20,7 +31,7 @@ public final class ListeningSocket: Sendable {
     }
 
     deinit {
-        if let path = address.unixPath { _ = unsafe unlink(path) }
+        if !isInherited, let path = address.unixPath { _ = unsafe unlink(path) }
     }
 
     /// Returns a new non-blocking descriptor of the same socket, which the caller must close.

@@ -36,7 +36,7 @@ final class MetricsService: Sendable {
     ///   - own: returns further metrics for `/metrics`.
     init(
         _ arguments: MetricsArguments, patienceMilliseconds: Int = Limits.metricsMilliseconds,
-        measure: @escaping Measure,
+        sockets: InheritedSockets? = nil, measure: @escaping Measure,
         own: @escaping @Sendable () -> [MetricFamily]
     ) throws {
         tokens = Mutex(arguments.tokens)
@@ -49,7 +49,8 @@ final class MetricsService: Sendable {
                 ? nil : Limits.metricsConnections.perAddress,
             timeoutSeconds: Limits.metricsTimeoutSeconds, connectionBytes: Limits.metricsConnectionBytes)
         let started = try HTTP1Server(
-            at: arguments.address, certificate: try arguments.certificate?.read(), bounds: bounds
+            at: arguments.address, certificate: try arguments.certificate?.read(), bounds: bounds,
+            inherited: sockets
         ) { [weak self] request in
             self?.respond(to: request) ?? HTTP1Response(status: 503, body: "starting\n")
         }
@@ -59,12 +60,13 @@ final class MetricsService: Sendable {
     /// Starts to serve the metrics of a service. Returns nil if that fails: the log has the reason, and the service
     /// runs without metrics.
     static func start(
-        _ arguments: MetricsArguments?, log: Log, measure: @escaping Measure,
+        _ arguments: MetricsArguments?, sockets: InheritedSockets? = nil, log: Log,
+        measure: @escaping Measure,
         own: @escaping @Sendable () -> [MetricFamily]
     ) -> MetricsService? {
         guard let arguments else { return nil }
         do {
-            let service = try MetricsService(arguments, measure: measure, own: own)
+            let service = try MetricsService(arguments, sockets: sockets, measure: measure, own: own)
             let scheme = arguments.certificate == nil ? "http" : "https"
             log.notice("metrics: \(scheme)://\(service.address ?? arguments.address)/metrics")
             return service

@@ -4,14 +4,15 @@ import PostriderMetrics
 import PostriderNotifications
 import PostriderRelay
 import PostriderStorage
+import PostriderTransport
 
 extension MetricsService {
     /// Starts to serve the metrics of a relay with its store in this place; nil without arguments.
     static func start(
         _ arguments: MetricsArguments?, of relay: Relay, store place: StorePlace,
-        callbacks: CallbackSender? = nil, log: Log
+        callbacks: CallbackSender? = nil, sockets: InheritedSockets? = nil, log: Log
     ) -> MetricsService? {
-        start(arguments, log: log) { respond in
+        start(arguments, sockets: sockets, log: log) { respond in
             relay.measure {
                 respond(ServiceMeasurement(families: $0.families, obstacles: $0.obstacles))
             }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import PostriderNotifications
 import PostriderOptions
 import PostriderRelay
@@ -16,8 +17,11 @@ enum ServeCommand: Command {
         let settings = try atStart.forRelay()
         let service = try ServiceLog.start(LogThreshold(settings.logLevel), settings.logFormat)
         let log = service.log
+        var configuration = settings.relay
+        try SocketActivation(ProcessInfo.processInfo.environment)?
+            .apply(to: &configuration, settings.metrics, atStart.texts)
         let served = try await ServedRelay.start(
-            settings.relay, store: settings.store, metrics: settings.metrics,
+            configuration, store: settings.store, metrics: settings.metrics,
             callbacks: settings.callbacks, log: log)
         let relay = served.relay
         let development = list(relay.developmentProviderAddresses)

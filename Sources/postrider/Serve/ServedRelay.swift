@@ -62,7 +62,8 @@ struct ServedRelay {
         return ServedRelay(
             relay: relay,
             metrics: .start(
-                metrics, of: relay, store: place, callbacks: sender, log: log),
+                metrics, of: relay, store: place, callbacks: sender,
+                sockets: configuration.sockets, log: log),
             callbacks: sender, audit: audit, requests: requests,
             control: ControlClient(address: configuration.controlAddress),
             supervision: Supervision(ProcessInfo.processInfo.environment, log: log), log: log)
