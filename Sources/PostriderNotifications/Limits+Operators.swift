@@ -14,6 +14,8 @@ extension Limits {
     public static let measuredQuotas = 100
     /// MiB of disk space that the segments of the trace take: the least, the default and the most.
     public static let traceMebibytes = (least: 32, usual: 256, most: 1_048_576)
+    /// Provider keys whose ends metrics have: those that end first.
+    public static let measuredKeys = 100
     /// The largest number in a quota.
     public static let quota = 1_000_000_000
 }

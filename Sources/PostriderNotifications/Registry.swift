@@ -73,6 +73,8 @@ public struct ProviderKeyRecord: Hashable, Sendable {
     public let relatedKey: String?
     /// When it was revoked; nil while it is valid. Tokens of a revoked key are refused.
     public let revokedAt: Moment?
+    /// When it ends, and its tokens are refused from then on; nil if it has no end.
+    public let endsAt: Moment?
 
     /// Creates a record from its parts; by default a legacy key of the whole team.
     public init(
@@ -83,7 +85,8 @@ public struct ProviderKeyRecord: Hashable, Sendable {
         environment: Environment? = nil,
         topics: [Topic]? = nil,
         relatedKey: String? = nil,
-        revokedAt: Moment? = nil
+        revokedAt: Moment? = nil,
+        endsAt: Moment? = nil
     ) {
         self.identifier = identifier
         self.team = team
@@ -93,14 +96,18 @@ public struct ProviderKeyRecord: Hashable, Sendable {
         self.topics = topics
         self.relatedKey = relatedKey
         self.revokedAt = revokedAt
+        self.endsAt = endsAt
     }
+
+    /// Whether its tokens are refused at this moment, because it was revoked or has ended.
+    public func isOver(at now: Moment) -> Bool { revokedAt != nil || endsAt.map { $0 <= now } ?? false }
 
     /// The same key, revoked at this moment. A key that was revoked before keeps the earlier moment.
     public func revoked(at moment: Moment) -> ProviderKeyRecord {
         ProviderKeyRecord(
             identifier: identifier, team: team, publicKey: publicKey, addedAt: addedAt,
             environment: environment, topics: topics, relatedKey: relatedKey,
-            revokedAt: revokedAt ?? moment)
+            revokedAt: revokedAt ?? moment, endsAt: endsAt)
     }
 }
 

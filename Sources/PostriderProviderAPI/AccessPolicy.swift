@@ -18,8 +18,8 @@ package final class ProviderKey: Sendable {
     var environment: Environment? { record.environment }
     /// Whether it is for certain topics only.
     var isTopicSpecific: Bool { topics != nil }
-    /// Whether it was revoked: its tokens are recognised and refused.
-    var isRevoked: Bool { record.revokedAt != nil }
+    /// Whether it was revoked or has ended: its tokens are recognised and refused.
+    func isOver(at now: Moment) -> Bool { record.isOver(at: now) }
 
     /// A key from its record. `related` is its related key, which either of the two records may name.
     init(_ record: ProviderKeyRecord, related: String?) throws(CryptoError) {
@@ -37,6 +37,11 @@ package final class AccessPolicy: Sendable {
     package let generation: UInt64
     /// Keys by their identifier.
     let providerKeys: [String: ProviderKey]
+    /// The keys that have an end, by their identifiers.
+    package var endingKeys: [ProviderKeyRecord] {
+        providerKeys.values.map(\.record).filter { $0.endsAt != nil && $0.revokedAt == nil }
+            .sorted { $0.identifier < $1.identifier }
+    }
     /// The team of each topic.
     let topics: [Topic: String]
     /// The topics that may have channels.

@@ -72,8 +72,8 @@ package struct ProviderCredentials {
 
     /// The grant of the provider of a request. `authorization` is the range of that header's value in `values`.
     ///
-    /// - Throws: the first of `MissingProviderToken`, `InvalidProviderToken`, `Forbidden` (the key is revoked),
-    ///   `InvalidProviderToken` (a second team on this connection), `BadEnvironmentKeyIdInToken`,
+    /// - Throws: the first of `MissingProviderToken`, `InvalidProviderToken`, `Forbidden` (the key is revoked or has
+    ///   ended), `InvalidProviderToken` (a second team on this connection), `BadEnvironmentKeyIdInToken`,
     ///   `UnrelatedKeyIdInToken`, `ExpiredProviderToken`, `TooManyProviderTokenUpdates`.
     mutating func authenticate(
         _ authorization: Range<Int>?, in values: Span<UInt8>, of environment: Environment,
@@ -89,6 +89,7 @@ package struct ProviderCredentials {
     }
 
     private static func permission(_ held: Held, _ now: Moment) throws(Rejection) -> ProviderGrant {
+        guard !held.token.key.isOver(at: now) else { throw .forbidden }
         guard held.token.isCurrent(at: now) else { throw .expiredProviderToken }
         return .token(held.token.key)
     }
@@ -102,7 +103,7 @@ package struct ProviderCredentials {
         let digest = SHA256.digest(words)
         let token = try tokens.token(words, digest, by: authority)
         let key = token.key
-        guard !key.isRevoked else { throw .forbidden }
+        guard !key.isOver(at: now) else { throw .forbidden }
         if let binding, binding.team != key.team { throw .invalidProviderToken }
         if let only = key.environment, only != environment { throw .badEnvironmentKeyIdentifierInToken }
         let isRelated = try isRelated(key)
@@ -143,7 +144,8 @@ package struct ProviderCredentials {
         let interval = Limits.providerTokenMinutes * 60_000 - Limits.providerTokenSlackSeconds * 1000
         if now < held.since || now >= held.since.advanced(byMilliseconds: interval) { return true }
         let key = held.token.key
-        return !held.token.isCurrent(at: now) || authority.providerKeys[key.identifier]?.record != key.record
+        return !held.token.isCurrent(at: now) || key.isOver(at: now)
+            || authority.providerKeys[key.identifier]?.record != key.record
     }
 
     /// The range of the token: after the scheme `bearer` in upper or lower case, without surrounding spaces.

@@ -77,6 +77,7 @@ extension EndToEnd {
                 #expect(dashboard.exitCode == 0, "\(dashboard.output)")
 
                 let relay = try await stage.startRelay(options: ["--metrics-address", "127.0.0.1:0"])
+                try await stage.addEndingKey(to: relay)
                 let metrics = try await ask("/metrics", of: relay, on: stage)
                 #expect(metrics.status == "200")
                 let known = Set(

@@ -125,7 +125,9 @@ enum PostgresSchema {
                 is_stopped bigint NOT NULL
             )
             """,
-        ]
+        ],
+        // Adds when a key ends. Existing keys have no end.
+        ["ALTER TABLE provider_key ADD COLUMN ends_at bigint"],
     ]
 
     /// Settings of PostgreSQL for the queue, which other engines may refuse. Its rows live for moments, so they are

@@ -19,7 +19,8 @@ struct RegistryReader {
             """, RegistrationRecord.init(row:))
         registry.providerKeys = try all(
             """
-            SELECT identifier, team, public_key, added_at, environment, topics, related_key, revoked_at
+            SELECT identifier, team, public_key, added_at, environment, topics, related_key,
+                revoked_at, ends_at
             FROM provider_key ORDER BY convert_to(identifier, 'UTF8')
             """, ProviderKeyRecord.init(row:))
         registry.topics = try all(

@@ -118,10 +118,11 @@ enum RegistryStatements {
         Request(
             """
             INSERT INTO provider_key (identifier, team, public_key, added_at, environment, topics,
-                related_key, revoked_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+                related_key, revoked_at, ends_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
             ON CONFLICT (identifier) DO UPDATE SET team = excluded.team, public_key = excluded.public_key,
                 added_at = excluded.added_at, environment = excluded.environment, topics = excluded.topics,
-                related_key = excluded.related_key, revoked_at = excluded.revoked_at
+                related_key = excluded.related_key, revoked_at = excluded.revoked_at,
+                ends_at = excluded.ends_at
             """
         ) {
             $0.add(record.identifier)
@@ -133,6 +134,7 @@ enum RegistryStatements {
             $0.add(record.topics?.map(\.text).joined(separator: " "))
             $0.add(record.relatedKey)
             $0.add(record.revokedAt?.milliseconds)
+            $0.add(record.endsAt?.milliseconds)
         }
     }
 

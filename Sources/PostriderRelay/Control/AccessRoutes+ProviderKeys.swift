@@ -19,7 +19,8 @@ extension AccessRoutes {
                 ControlHandler.refusal(
                     400,
                     "A key has an identifier and a team of \(ControlHandler.nameWords), a public key, and "
-                        + "perhaps an environment (development or production), topics and a related key."))
+                        + "perhaps an environment (development or production), topics, a related key and an "
+                        + "end."))
             return
         }
         do throws(CryptoError) {
@@ -41,7 +42,8 @@ extension AccessRoutes {
             addedAt: context.now,
             environment: addition.environment,
             topics: topics?.compactMap(\.self),
-            relatedKey: addition.relatedKey
+            relatedKey: addition.relatedKey,
+            endsAt: addition.endsAt.map(Moment.init(milliseconds:))
         )
         if let sentence = topics?.contains(nil) == true
             ? "A key's topics are bundle identifiers, with a suffix for some push types."
@@ -85,8 +87,9 @@ extension AccessRoutes {
 
     /// Why a key cannot be added, as a sentence; nil if it can.
     private func objection(to record: ProviderKeyRecord) -> String? {
+        guard !record.isOver(at: context.now) else { return "A key's end is a time to come." }
         let others = providerKeys.values.filter {
-            $0.identifier != record.identifier && $0.team == record.team && $0.revokedAt == nil
+            $0.identifier != record.identifier && $0.team == record.team && !$0.isOver(at: context.now)
                 && $0.environment == record.environment && ($0.topics == nil) == (record.topics == nil)
         }
         guard let topics = record.topics else {
@@ -141,6 +144,7 @@ extension Control.ProviderKey {
         self.init(
             identifier: record.identifier, team: record.team, addedAt: record.addedAt.milliseconds,
             environment: record.environment, topics: record.topics?.map(\.text),
-            relatedKey: record.relatedKey, revokedAt: record.revokedAt?.milliseconds)
+            relatedKey: record.relatedKey, revokedAt: record.revokedAt?.milliseconds,
+            endsAt: record.endsAt?.milliseconds)
     }
 }

@@ -86,6 +86,8 @@ public enum Control {
         public var relatedKey: String?
         /// When it was revoked; nil if it was not.
         public var revokedAt: Int64?
+        /// When it ends; nil if it has no end.
+        public var endsAt: Int64?
     }
 
     /// `PUT /v1/keys/<identifier>`.
@@ -102,11 +104,13 @@ public enum Control {
         public var relatedKey: String?
         /// Whether it may replace another key of this identifier, or one of another team; nil for no.
         public var replaces: Bool?
+        /// When it ends, in milliseconds since 1970; nil for no end.
+        public var endsAt: Int64?
 
         /// An addition from its parts.
         public init(
             team: String, publicKey: String, environment: Environment? = nil, topics: [String]? = nil,
-            relatedKey: String? = nil, replaces: Bool? = nil
+            relatedKey: String? = nil, replaces: Bool? = nil, endsAt: Int64? = nil
         ) {
             self.team = team
             self.publicKey = publicKey
@@ -114,6 +118,7 @@ public enum Control {
             self.topics = topics
             self.relatedKey = relatedKey
             self.replaces = replaces
+            self.endsAt = endsAt
         }
     }
 

@@ -1,11 +1,12 @@
 import PostriderMetrics
 import PostriderNotifications
+import PostriderProviderAPI
 import PostriderTransport
 
 extension RelayParts {
     /// The metric families of what the shards share.
     var families: [MetricFamily] {
-        mailboxFamilies + traceFamilies + certificateFamilies + settings.quotas.families
+        mailboxFamilies + traceFamilies + certificateFamilies + settings.quotas.families + [keyFamily]
     }
 
     /// The metric families of the mailboxes.
@@ -31,6 +32,21 @@ extension RelayParts {
                 "postrider_trace_untold_refusals_total", losses.refusals,
                 "Refusals that were not written down because there were too many in their second."),
         ]
+    }
+
+    /// The ends of the provider keys that have one.
+    private var keyFamily: MetricFamily {
+        var ends = MetricFamily(
+            "postrider_provider_key_expiry_timestamp_seconds", .gauge,
+            "When a provider key ends, in seconds since 1970; the \(Limits.measuredKeys) that end first.")
+        let keys = policies.current.endingKeys.sorted {
+            ($0.endsAt ?? .last, $0.identifier) < ($1.endsAt ?? .last, $1.identifier)
+        }
+        for key in keys.prefix(Limits.measuredKeys) {
+            guard let end = key.endsAt else { continue }
+            ends.add(Int(end.milliseconds / 1000), ("key", key.identifier), ("team", key.team))
+        }
+        return ends
     }
 
     /// The metric families of the relay's certificate.

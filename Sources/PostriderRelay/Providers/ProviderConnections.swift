@@ -27,6 +27,7 @@ final class ProviderConnections {
     let topics = TopicCache()
     /// Reused for each answer.
     var reply = HeaderBlock()
+    private var keyWarnings = ProviderKeyWarnings()
     private var requestPool: [PushRequest] = []
 
     init(_ context: ShardContext, _ settings: ShardSettings, _ home: DeviceHome, _ sessions: ProviderSessions)
@@ -62,6 +63,9 @@ final class ProviderConnections {
     func recycle(_ request: PushRequest) {
         if requestPool.count < Int(Limits.providerStreams) { requestPool.append(request) }
     }
+
+    /// Warns of keys that end soon.
+    func warnOfKeys() { keyWarnings.look(at: context.policy.endingKeys, now: context.now, context.log) }
 
     /// Answers open requests and accepts no more.
     func drain() {

@@ -109,7 +109,10 @@ final class Shard {
         channels.removeForbidden()
         home.watchBalance()
         home.saveSightings()
-        if index == 0 { devices.warnOfKeys() }
+        if index == 0 {
+            devices.warnOfKeys()
+            providers.warnOfKeys()
+        }
         home.journal.tick(hasDevices: !devices.isEmpty)
         timers.sweep?.arm(afterMilliseconds: Self.sweepMilliseconds)
     }

@@ -72,6 +72,8 @@ final class RegistryFile: DatabaseFile {
             PresenceTables.schemaStep,
             LabelTable.schemaStep,
             EnrolmentKeyTable.schemaStep,
+            // Adds when a key ends. Existing keys have no end.
+            "ALTER TABLE provider_key ADD COLUMN ends_at INTEGER;",
         ]
     )
 
@@ -94,7 +96,7 @@ final class RegistryFile: DatabaseFile {
             REPLACE INTO registration SELECT ?1, ?2, ?3, ?4, ?5
             WHERE EXISTS (SELECT 1 FROM device WHERE identity = ?1)
             """)
-        putProviderKey = try database.prepare("REPLACE INTO provider_key VALUES (?,?,?,?,?,?,?,?)")
+        putProviderKey = try database.prepare("REPLACE INTO provider_key VALUES (?,?,?,?,?,?,?,?,?)")
         removeProviderKey = try database.prepare("DELETE FROM provider_key WHERE identifier = ?")
         putTopic = try database.prepare("REPLACE INTO topic VALUES (?,?,?)")
         removeTopic = try database.prepare("DELETE FROM topic WHERE topic = ?")
@@ -205,6 +207,7 @@ final class RegistryFile: DatabaseFile {
             putProviderKey.bind(record.topics?.map(\.text).joined(separator: " "))
             putProviderKey.bind(record.relatedKey)
             putProviderKey.bind(record.revokedAt?.milliseconds)
+            putProviderKey.bind(record.endsAt?.milliseconds)
             try putProviderKey.run()
         case .removeProviderKey(let identifier):
             removeProviderKey.bind(identifier)
@@ -275,7 +278,8 @@ extension ProviderKeyRecord {
             environment: environment,
             topics: topics,
             relatedKey: row.isNull(6) ? nil : row.text(6),
-            revokedAt: row.isNull(7) ? nil : Moment(milliseconds: row.integer(7))
+            revokedAt: row.isNull(7) ? nil : Moment(milliseconds: row.integer(7)),
+            endsAt: row.isNull(8) ? nil : Moment(milliseconds: row.integer(8))
         )
     }
 }

@@ -32,9 +32,8 @@ enum EnrolmentKeysCommand: OperatorCommand {
                 + "its digest.",
             operands: [.required("NAME")],
             options: [
-                .list("tag", "TAG", "A tag for the devices that enrol with the key; can be repeated."),
-                .value("valid-days", "DAYS", "Days (1 to 3650) until its end; no end if not given."),
-                .value("until", "TIME", "The same as a date, such as 2026-12-31 or 2026-12-31T18:00:00Z."),
+                .list("tag", "TAG", "A tag for the devices that enrol with the key; can be repeated.")
+            ] + Option.keyEnds + [
                 .value("uses", "NUMBER", "The most devices that enrol with it; any number if not given."),
                 .value(
                     "name-pattern", "PATTERN", "Names of its devices, such as 'kiosk-*'; any if not given."),
@@ -54,7 +53,8 @@ enum EnrolmentKeysCommand: OperatorCommand {
             let name = try options.checked(options.operands[0])
             let tags = try options.list("tag").map { tag throws(UsageError) in try options.tag(tag) }
             let addition = Control.EnrolmentKeyAddition(
-                tags: tags, endsAt: try end(options), uses: try options.integer("uses", in: 1...1_000_000),
+                tags: tags, endsAt: try options.keyEnd(),
+                uses: try options.integer("uses", in: 1...1_000_000),
                 namePattern: options.string("name-pattern"))
             let isPlain =
                 tags.isEmpty && addition.endsAt == nil && addition.uses == nil
@@ -79,20 +79,30 @@ enum EnrolmentKeysCommand: OperatorCommand {
             options.say(answer, "Devices cannot enrol with \(name) any more.")
         },
     ]
+}
 
-    /// The end of a key, in milliseconds since 1970; nil if it has none.
-    private static func end(_ options: ParsedOptions) throws -> Int64? {
-        let days = try options.integer("valid-days", in: 1...3650)
-        guard let text = options.string("until") else {
+extension ParsedOptions {
+    /// The end of a key, from `--valid-days` or `--until`, in milliseconds since 1970; nil if it has none.
+    func keyEnd() throws -> Int64? {
+        let days = try integer("valid-days", in: 1...3650)
+        guard let text = string("until") else {
             return days.map { Int64((Date().timeIntervalSince1970 + Double($0) * 86_400) * 1000) }
         }
-        guard days == nil else { throw options.error("--until and --valid-days exclude each other") }
+        guard days == nil else { throw error("--until and --valid-days exclude each other") }
         let date =
             (try? Date(text, strategy: .iso8601)) ?? (try? Date(text + "T00:00:00Z", strategy: .iso8601))
         guard let date, date > Date() else {
-            throw options.error(
+            throw error(
                 "--until must be a time to come, such as 2026-12-31 or 2026-12-31T18:00:00Z, not '\(text)'")
         }
         return Int64(date.timeIntervalSince1970 * 1000)
     }
+}
+
+extension Option {
+    /// The options for the end of a key.
+    static let keyEnds: [Option] = [
+        .value("valid-days", "DAYS", "Days (1 to 3650) until its end; no end if not given."),
+        .value("until", "TIME", "The same as a date, such as 2026-12-31 or 2026-12-31T18:00:00Z."),
+    ]
 }

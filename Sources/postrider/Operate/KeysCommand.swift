@@ -16,7 +16,7 @@ enum KeysCommand: OperatorCommand {
             } else {
                 Console.say(
                     Listing.columns(
-                        ["KEY", "TEAM", "ENVIRONMENT", "TOPICS", "RELATED", "ADDED", "REVOKED"],
+                        ["KEY", "TEAM", "ENVIRONMENT", "TOPICS", "RELATED", "ADDED", "ENDS", "REVOKED"],
                         keys.map(Self.row)))
             }
         },
@@ -41,7 +41,7 @@ enum KeysCommand: OperatorCommand {
                     "replace",
                     "Replace another key of this identifier, or the same key of another team; refused if not "
                         + "given."),
-            ],
+            ] + Option.keyEnds,
             examples: [
                 .init(
                     "A key in a file with Apple's name",
@@ -62,7 +62,8 @@ enum KeysCommand: OperatorCommand {
             let addition = Control.ProviderKeyAddition(
                 team: team, publicKey: try Self.publicKey(in: FileText.read(file, "The key file"), file),
                 environment: try options.choice("environment"), topics: topics.isEmpty ? nil : topics,
-                relatedKey: options.string("related"), replaces: options.isSet("replace") ? true : nil)
+                relatedKey: options.string("related"), replaces: options.isSet("replace") ? true : nil,
+                endsAt: try options.keyEnd())
             let answer = try await client.request(
                 "PUT", "/v1/keys/\(try options.checked(identifier))", body: Array(Console.json(addition).utf8)
             )
@@ -93,7 +94,8 @@ enum KeysCommand: OperatorCommand {
         [
             key.identifier, key.team, key.environment?.rawValue ?? "both",
             key.topics.map { $0.count == 1 ? $0[0] : "\($0.count) topics" } ?? "all of the team",
-            key.relatedKey ?? "", Listing.time(key.addedAt), key.revokedAt.map(Listing.time) ?? "",
+            key.relatedKey ?? "", Listing.time(key.addedAt), key.endsAt.map(Listing.time) ?? "-",
+            key.revokedAt.map(Listing.time) ?? "",
         ]
     }
 

@@ -25,6 +25,9 @@ FAULTS = {
     "PostriderDiskNearlyFull": ("postrider_store_disk_free_bytes", 500_000_000),
     "PostriderCertificateExpires": (
         "postrider_certificate_expiry_timestamp_seconds", lambda _: int(time.time()) + 7 * 86400),
+    "PostriderProviderKeyEnds": (
+        'postrider_provider_key_expiry_timestamp_seconds{key="ENDING",team="ENDING"}',
+        lambda _: int(time.time()) + 7 * 86400),
     "PostriderOldestPending": ("postrider_notifications_oldest_pending_seconds", 8 * 86400),
     "PostriderReconnectStorm": ("postrider_devices_deferred_total", lambda scrape: 100 * scrape),
     "PostriderManyRejections": (

@@ -175,7 +175,7 @@ import Testing
             identifier: identifier, team: "T", publicKey: "-----BEGIN", addedAt: Moment(milliseconds: 4),
             environment: .development,
             topics: [try #require(Topic("com.example.a")), try #require(Topic("com.example.a.voip"))],
-            relatedKey: "a", revokedAt: Moment(milliseconds: 9))
+            relatedKey: "a", revokedAt: Moment(milliseconds: 9), endsAt: Moment(milliseconds: 10))
     }
 
     private func enrolmentKey(_ name: String, _ byte: UInt8) -> EnrolmentKeyRecord {

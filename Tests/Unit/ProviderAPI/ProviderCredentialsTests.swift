@@ -21,11 +21,11 @@ private struct Keys {
     static func record(
         _ identifier: String, team: String = "TEAM000001",
         _ environment: PostriderNotifications.Environment? = nil,
-        _ topics: [Topic]? = nil, related: String? = nil
+        _ topics: [Topic]? = nil, related: String? = nil, endsAt: Moment? = nil
     ) -> ProviderKeyRecord {
         ProviderKeyRecord(
             identifier: identifier, team: team, publicKey: key.publicKey.pem, addedAt: Samples.now,
-            environment: environment, topics: topics, relatedKey: related)
+            environment: environment, topics: topics, relatedKey: related, endsAt: endsAt)
     }
 
     /// Makes a header with a token of this key. Another time or number gives another text.
@@ -204,6 +204,20 @@ struct ProviderCredentialsTests {
                 }
             ),
         ]
+
+    @Test("whose key ends are refused from its end on, and may then be replaced at any time")
+    func ended() {
+        let line = ProviderLine(
+            Provider.authority(
+                generation: 1,
+                records: [Keys.record("TEAM-A", endsAt: Keys.after(minutes: 5)), Keys.record("TEAM-B")]))
+        let token = Keys.bearer("TEAM-A")
+        #expect(line.push(token) == nil)
+        #expect(line.push(token, at: Keys.after(minutes: 4, seconds: 59)) == nil)
+        #expect(line.push(token, at: Keys.after(minutes: 5)) == .forbidden)
+        #expect(line.push(Keys.bearer("TEAM-A", 1), at: Keys.after(minutes: 5)) == .forbidden)
+        #expect(line.push(Keys.bearer("TEAM-B"), at: Keys.after(minutes: 5)) == nil)
+    }
 
     @Test("whose key was revoked, removed or changed are replaced at any time", arguments: 0..<4)
     func withdrawn(_ index: Int) {
