@@ -26,7 +26,7 @@ func tests(
 }
 
 /// The dependencies of the fuzz targets, and of the simulation.
-let fuzzed: [Target.Dependency] = ["PostriderRelay"]
+let fuzzed: [Target.Dependency] = ["PostriderRelay", "PostriderWeb"]
 let simulated = fuzzed + ["PostriderStorage"]
 
 let package = Package(
@@ -69,6 +69,7 @@ let package = Package(
         library("PostriderMetrics"),
         library("PostriderOptions", ["CPostriderGetopt"]),
         library("PostriderProxies"),
+        library("PostriderWeb", ["PostriderNotifications", "PostriderCrypto"]),
         library("PostriderSeededRandom"),
         library("PostriderYAML", ["CPostriderYAML"]),
 
@@ -203,6 +204,7 @@ let package = Package(
         tests("SchedulesTests", "Unit/Schedules", ["PostriderSchedules", "PostriderSeededRandom"]),
         tests("SeededRandomTests", "Unit/SeededRandom", ["PostriderSeededRandom"]),
         tests("TransportTests", "Unit/Transport", ["PostriderTransport", "PostriderSeededRandom"]),
+        tests("WebTests", "Unit/Web", ["PostriderWeb", "PostriderSeededRandom"]),
         tests("YAMLTests", "Unit/YAML", ["PostriderYAML"]),
         // Values that the tests of the relay and of its rules share.
         .target(

@@ -22,6 +22,7 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "lean-links", longestInput: 1024, run: LeanLinks.run),
         FuzzTarget(name: "shard-messages", longestInput: 16_384, run: ShardMessages.run),
         FuzzTarget(name: "proxies", longestInput: 20_000, run: ProxyAnswers.run),
+        FuzzTarget(name: "web", longestInput: 20_000, run: WebDoor.run),
     ]
 }
 

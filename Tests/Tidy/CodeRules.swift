@@ -32,8 +32,10 @@ enum CodeRules {
     }
 
     static let fileLength: Rule = { file in
-        guard file.lines.count > 300 else { return [] }
-        return [Finding(file, "is \(file.lines.count) lines long; split it by idea, 300 is the most")]
+        // The manifest has one line for each target.
+        let most = file.path == "Package.swift" ? 330 : 300
+        guard file.lines.count > most else { return [] }
+        return [Finding(file, "is \(file.lines.count) lines long; split it by idea, \(most) is the most")]
     }
 
     /// The formatter breaks code at column 110 and does not change comments; comments may be somewhat wider.

@@ -1,0 +1,23 @@
+/// The bounds of the web port (HTTP/1.1, WebSocket and Web Push).
+extension Limits {
+    /// The most bytes of a request's head, and of each chunk line and the trailers. As much as on the provider port.
+    public static let webHeadBytes = 8000
+    /// The most fields of a request's head.
+    public static let webHeadFields = 100
+    /// The most bytes of the message of a Web Push (RFC 8030, section 7.2, demands at least as many).
+    public static let webPushBytes = 4096
+    /// The most bytes of a body that is read to its end, so that its sender gets an answer; of these,
+    /// ``webPushBytes`` and one more are kept.
+    public static let webDrainedBytes = 65_536
+    /// The most bytes of requests that wait, on a connection, for the answer to the one before them. Then the
+    /// connection is not read.
+    public static let webWaitingBytes = 16_384
+    /// The most bytes of a WebSocket message of a device.
+    public static let webMessageBytes = 16_384
+    /// The most fragments of a WebSocket message.
+    public static let webFragments = 64
+    /// Milliseconds for a request's head and body, counted from its first byte, and for a fragmented message.
+    public static let webRequestMilliseconds = 15_000
+    /// Milliseconds that a connection may stay open without a request.
+    public static let webIdleMilliseconds = 60_000
+}
