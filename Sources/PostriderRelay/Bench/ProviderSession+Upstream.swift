@@ -43,6 +43,7 @@ extension ProviderSession {
             // A provider whose token is good may have as many streams open as any other.
             if status != Rejection.forbidden.status { raiseStreamLimitOfAuthenticated() }
             respond(stream, status, fields, body, request)
+            if request.deviceToken != nil { context.measures.passedOnPushes += 1 }
             let answer = Capture.Answer(at: context.now, status: status, fields: fields, body: body)
             observer.ended(stream, .forwarded, answer: answer)
         case .reset(let errorCode):

@@ -156,8 +156,8 @@ public final class TestBench: Sendable {
         let showsExpired = list.rules.contains { $0.effect.connection.expiredCertificates > 0 }
         guard !showsExpired || certificates.withLock({ $0 != nil }) else {
             throw RuleMistake(
-                "rules: 'expiredCertificate' needs a certificate that has expired, and only "
-                    + "'postrider dev' makes one; use that, or remove the rule")
+                "rules: 'expiredCertificate' needs a certificate that has expired. Only an authority can "
+                    + "sign one, and only 'postrider dev' has its own; use that, or remove the rule")
         }
         state.withLock {
             $0.book = RuleBook(list)

@@ -9,6 +9,8 @@ struct ShardMeasures: Sendable {
     var refusedPushes: [Rejection: UInt64] = [:]
     /// Pushes that rules of a relay for tests refused with a reason that APNs does not know.
     var customRefusals: UInt64 = 0
+    /// Pushes that another server has answered.
+    var passedOnPushes: UInt64 = 0
     /// Time from the end of a request to its 200. A push that is answered in the turn that received it counts as 0.
     var responses = Histogram(.latency)
     /// Notifications that this shard's devices accepted, by topic.
@@ -44,6 +46,7 @@ struct ShardMeasures: Sendable {
         left.acceptedPushes += right.acceptedPushes
         left.refusedPushes.merge(right.refusedPushes, uniquingKeysWith: +)
         left.customRefusals += right.customRefusals
+        left.passedOnPushes += right.passedOnPushes
         left.responses += right.responses
         left.topics += right.topics
         left.ends.merge(right.ends) { $0.merging($1, uniquingKeysWith: +) }

@@ -20,6 +20,10 @@ extension ShardReport {
         if measures.customRefusals > 0 {
             pushes.add(measures.customRefusals, ("outcome", "rejected"), ("reason", "custom"))
         }
+        // Only a relay for tests passes pushes on.
+        if measures.passedOnPushes > 0 {
+            pushes.add(measures.passedOnPushes, ("outcome", "passed_on"), ("reason", ""))
+        }
         var responses = MetricFamily(
             "postrider_push_response_seconds", .histogram, "From the end of a push's request to its 200.")
         responses.add(measures.responses)

@@ -163,6 +163,9 @@ final class ProviderRig {
 
     func drain() { turn { shard.drain() } }
 
+    /// The shard's counters.
+    var report: ShardReport { shard.report }
+
     /// Applies a reload with these quotas.
     func reload(quotas: [String]) {
         let next = QuotaSet(quotas.compactMap(Quota.init), after: shard.context.quotas.shared)

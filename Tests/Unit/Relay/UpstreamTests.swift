@@ -1,5 +1,6 @@
 import PostriderCaptures
 import PostriderHTTP2
+import PostriderMetrics
 import PostriderNotifications
 import PostriderRules
 import PostriderTransport
@@ -25,6 +26,18 @@ struct UpstreamTests {
     private static func capture(_ bench: TestBench) throws -> Capture {
         let query = try CaptureQuery("last=1")
         return try #require(bench.captures(query).first)
+    }
+
+    /// The pushes that are counted, by outcome and reason.
+    private static func counts(_ rig: ProviderRig) throws -> [String: UInt64] {
+        var report = ShardReport()
+        report += rig.report
+        let pushes = try #require(report.pushFamilies.first { $0.name == "postrider_pushes_total" })
+        let pairs = pushes.samples.compactMap { sample -> (String, UInt64)? in
+            guard case .unsigned(let count) = sample.value, count > 0 else { return nil }
+            return (sample.labels.map(\.value).joined(separator: " "), count)
+        }
+        return Dictionary(uniqueKeysWithValues: pairs)
     }
 
     @Test("passes the request on as it came, and the answer back as it was given", arguments: [0, 50])
@@ -57,6 +70,7 @@ struct UpstreamTests {
         let answer = try #require(capture.answer)
         #expect(answer.status == 410 && answer.reason == "Unregistered" && answer.timestamp == 12)
         #expect(answer.retryAfter == 9 && answer.headers == fields && answer.body == body)
+        #expect(try Self.counts(rig) == ["passed_on ": 1])
     }
 
     @Test("passes on requests about channels, too")
@@ -66,6 +80,7 @@ struct UpstreamTests {
         try rig.run()
         #expect(rig.answers.status(stream) == 204 && server.requests.first?.method == "DELETE")
         #expect(try Self.capture(bench).outcome == .forwarded)
+        #expect(try Self.counts(rig).isEmpty)
     }
 
     @Test("does what a rule says first")
@@ -90,6 +105,7 @@ struct UpstreamTests {
         let capture = try Self.capture(bench)
         #expect(capture.outcome == .unanswered && capture.answer == nil)
         #expect(capture.upstreamError == "the server reset the stream with HTTP/2 error 11")
+        #expect(try Self.counts(rig).isEmpty)
     }
 
     @Test(
@@ -107,6 +123,7 @@ struct UpstreamTests {
         let capture = try Self.capture(bench)
         #expect(capture.outcome == .unanswered && capture.upstreamError == result.error)
         #expect(capture.answer?.reason == reason)
+        #expect(try Self.counts(rig) == ["rejected \(reason)": 1])
         let warnings = rig.end().filter { $0.level == .warning }
         #expect(warnings.count == (status == 503 ? 1 : 0))
     }
