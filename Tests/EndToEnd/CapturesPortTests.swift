@@ -80,15 +80,15 @@ extension EndToEnd {
             }
         }
 
-        @Test("are written to a file, and pushed again from it")
-        func replay() async throws {
+        @Test(
+            "are written to a file of either form, and pushed again from it", arguments: ["--lines", "--har"])
+        func replay(_ form: String) async throws {
             try await onStage { stage in
                 let (relay, port) = try await start(stage)
                 for _ in 0..<3 { #expect(try await push(stage, to: relay) == "200") }
                 let control = ["--control", relay.description.controlAddress]
-                let export = try stage.start("postrider", ["captures", "--lines"] + control)
+                let export = try stage.start("postrider", ["captures", form] + control)
                 #expect(try await export.exitCode() == 0, "\(export.transcript)")
-                #expect(export.output.count == 3)
                 let file = try stage.write(export.output.joined(separator: "\n") + "\n", to: "day.jsonl")
                 _ = try await curl(stage, ["--request", "DELETE", "\(port)/v1/captures"])
                 let replay = try stage.start(

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import PostriderJSON
 
 /// A file of captures in which other values take the place of those that tell about people, devices and apps
 /// (docs/reference/captures.md).
@@ -18,7 +17,7 @@ struct AnonymisedFile {
     ) throws(CommandFailure) {
         let pseudonyms = Pseudonyms(key: key, reserved: PayloadReplacements.reservedNames)
         let request = RequestReplacements(pseudonyms, choice)
-        if Self.isArchive(text) {
+        if RequestArchive.isArchive(text) {
             let made = JSONRewriter.rewrite(Array(text.utf8), with: ArchiveReplacements(request)) ?? []
             self.text = String(decoding: made, as: UTF8.self) + (made.last == 0x0A ? "" : "\n")
             return
@@ -60,16 +59,5 @@ struct AnonymisedFile {
         guard let payload = parts.payload else { return members }
         guard let made = JSONRewriter.rewrite(payload, with: request.payload) else { return nil }
         return members.dropLast() + Array(#","payload":"#.utf8) + made + [UInt8(ascii: "}")]
-    }
-
-    /// Whether a text is an HTTP Archive.
-    private static func isArchive(_ text: String) -> Bool {
-        struct Archive: Decodable {
-            struct Log: Decodable { let entries: [Entry] }
-            struct Entry: Decodable {}
-            let log: Log
-        }
-        return JSONSyntax.isObject(Array(text.utf8).span)
-            && (try? JSONDecoder().decode(Archive.self, from: Data(text.utf8))) != nil
     }
 }

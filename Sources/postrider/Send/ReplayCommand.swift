@@ -61,6 +61,7 @@ enum ReplayCommand: Command {
         examples: [
             .init("Keep what was sent, and push it again", "postrider captures --lines > day.jsonl"),
             .init("Push it again, ten times as fast", "postrider replay --speed 10 day.jsonl"),
+            .init("The same from an HTTP Archive", "postrider replay --speed 10 day.har"),
         ]
     )
 }
