@@ -21,7 +21,7 @@ SEEDS ?=
 TARGET ?=
 ROWS ?=
 
-.PHONY: help deps build release package test test-unit test-tsan test-asan test-package fuzz simulate torture bench growth costs figures \
+.PHONY: help deps build release package container test test-unit test-tsan test-asan test-package test-container fuzz simulate torture bench growth costs figures \
 	client-behaviour format format-check demo provider-api docs diagrams screenshot screenshots-console clean
 
 help: ## List all tasks
@@ -39,6 +39,10 @@ release:
 
 package: release ## Make a Debian package, for machines that have no Swift
 	deploy/package.sh
+
+container: release ## Make a container image, localhost/postrider, with what `make package` packs
+	@.ci/dependencies container
+	deploy/container/build.sh
 
 # The tests take minutes. A test that hangs fails, and the last line names it. Failures are repeated at the end of the
 # output, because they are hard to find among thousands of lines and some logs keep only the last ones.
@@ -81,6 +85,9 @@ test-asan: deps ## Run every test under AddressSanitizer
 
 test-package: release ## Install the package into a fresh Debian, and try its services there under systemd (as root)
 	Tests/Package/run.sh
+
+test-container: container ## Try the container image with podman: dev, serve and the compose file (as root)
+	Tests/Container/run.sh
 
 # The tests use the stored inputs (Tests/Fuzz/Corpora); the fuzzer makes new ones.
 fuzz: ## Fuzz all code that reads bytes of strangers (SECONDS=60 for each TARGET, or for one)
