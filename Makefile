@@ -135,6 +135,9 @@ demo: deps build ## Show the events of an app: pushes, local notifications, resp
 provider-api: ## Write the cases of docs/reference/provider-api.md again, from the table of their tests
 	POSTRIDER_WRITE_DOCUMENTS=1 swift test --disable-xctest --filter ProviderContractTests/document
 
+web-push: ## Write the cases of docs/reference/web-push.md again, from the table of their tests
+	POSTRIDER_WRITE_DOCUMENTS=1 swift test --disable-xctest --filter WebPushTableTests/document
+
 docs: deps ## Build the documentation of PostriderKit and PostriderTesting with DocC, in .build/documentation; warnings are errors
 	swift build --target PostriderKit
 	swift build --target PostriderTesting

@@ -26,8 +26,8 @@ func tests(
 }
 
 /// The dependencies of the fuzz targets, and of the simulation.
-let fuzzed: [Target.Dependency] = ["PostriderRelay", "PostriderWeb"]
-let simulated = fuzzed + ["PostriderStorage"]
+let fuzzed: [Target.Dependency] = ["PostriderRelay", "PostriderWeb", "PostriderWebPush"]
+let simulated: [Target.Dependency] = ["PostriderRelay", "PostriderStorage"]
 
 let package = Package(
     name: "postrider",
@@ -131,6 +131,8 @@ let package = Package(
                 "PostriderChannels", "PostriderCallbacks",
             ]),
 
+        library("PostriderWebPush", ["PostriderNotifications", "PostriderCrypto", "PostriderJSON"]),
+
         // 5 · The relay, the device agent, and the load generator.
         library(
             "PostriderLoad",
@@ -205,6 +207,7 @@ let package = Package(
         tests("SeededRandomTests", "Unit/SeededRandom", ["PostriderSeededRandom"]),
         tests("TransportTests", "Unit/Transport", ["PostriderTransport", "PostriderSeededRandom"]),
         tests("WebTests", "Unit/Web", ["PostriderWeb", "PostriderSeededRandom"]),
+        tests("WebPushTests", "Unit/WebPush", ["PostriderWebPush"]),
         tests("YAMLTests", "Unit/YAML", ["PostriderYAML"]),
         // Values that the tests of the relay and of its rules share.
         .target(

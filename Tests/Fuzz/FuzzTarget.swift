@@ -23,6 +23,8 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "shard-messages", longestInput: 16_384, run: ShardMessages.run),
         FuzzTarget(name: "proxies", longestInput: 20_000, run: ProxyAnswers.run),
         FuzzTarget(name: "web", longestInput: 20_000, run: WebDoor.run),
+        FuzzTarget(name: "web-push", longestInput: 8192, run: WebPushRequests.run),
+        FuzzTarget(name: "autopush", longestInput: 8192, run: AutopushMessages.run),
     ]
 }
 

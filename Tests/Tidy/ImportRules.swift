@@ -35,7 +35,9 @@ struct ImportTable {
         "PostriderKit", "PostriderPostgres", "PostriderStorage", "PostriderYAML",
     ]
     /// The targets with rules of the server that do no I/O.
-    static let pure: Set = ["PostriderChannels", "PostriderDeviceQueue", "PostriderProviderAPI"]
+    static let pure: Set = [
+        "PostriderChannels", "PostriderDeviceQueue", "PostriderProviderAPI", "PostriderWebPush",
+    ]
     /// The targets with I/O that pure ones must not import, not even through others.
     static let hiddenFromPure: Set = [
         "PostriderPostgres", "PostriderStorage", "PostriderSystem", "PostriderTransport",

@@ -57,6 +57,23 @@ public enum ES256 {
             self.key = key
         }
 
+        /// Reads a key from a point on P-256, uncompressed (X9.62): the byte 4 and two coordinates of 32 bytes.
+        ///
+        /// - Throws: if the bytes are no such point.
+        public init(point: Span<UInt8>) throws(CryptoError) {
+            guard point.count == 65, point[0] == 4 else {
+                throw CryptoError(.local, "The point does not have the 65 bytes of an uncompressed one")
+            }
+            // SubjectPublicKeyInfo of id-ecPublicKey on prime256v1, up to the point (RFC 5480, section 2).
+            var der: [UInt8] = [
+                0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08,
+                0x2A,
+                0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+            ]
+            for index in point.indices { der.append(point[index]) }
+            key = try Key.publicKey(der: der, name: "The point")
+        }
+
         fileprivate init(halfOf key: Key) { self.key = key }
 
         /// The key in PEM, SubjectPublicKeyInfo.

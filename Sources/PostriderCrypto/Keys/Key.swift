@@ -44,6 +44,17 @@ internal import PostriderFileTrust
         return unsafe Key(owning: pointer)
     }
 
+    /// Reads a public key from SubjectPublicKeyInfo in DER. Errors call it `name`.
+    static func publicKey(der: [UInt8], name: String) throws(CryptoError) -> Key {
+        ErrorQueue.clear()
+        let made = unsafe der.withUnsafeBufferPointer {
+            var start = $0.baseAddress
+            return unsafe d2i_PUBKEY(nil, &start, $0.count)
+        }
+        guard let pointer = unsafe made else { throw .local("\(name) is no public key") }
+        return unsafe Key(owning: pointer)
+    }
+
     /// Reads a private key from a file that other users cannot read.
     ///
     /// - Parameters:

@@ -1,0 +1,49 @@
+import PostriderJSON
+import PostriderNotifications
+import PostriderWebPush
+
+/// Requests of application servers: lines `name: value`, an empty line, and the body.
+enum WebPushRequests {
+    static func run(_ input: [UInt8]) throws(Contradiction) {
+        var fields: [String: [String]] = [:]
+        var rest = input[...]
+        while let end = rest.firstIndex(of: 0x0A) {
+            let line = String(decoding: rest[..<end], as: UTF8.self)
+            rest = rest[(end + 1)...]
+            guard let colon = line.firstIndex(of: ":") else { break }
+            fields[line[..<colon].lowercased(), default: []].append(line[line.index(after: colon)...].trimmed)
+        }
+        let body = Array(rest)
+        let outcome = Result { () throws(WebPushRejection) in
+            try WebPushRequest(body: body) { fields[$0] ?? [] }
+        }
+        switch outcome {
+        case .success(let request):
+            try check(request, body)
+            let verifier = VAPIDVerifier(origin: "https://push.example.org")
+            let verdict = Result { () throws(WebPushRejection) in
+                try verifier.verify(request.credentials, for: nil, at: Moment(seconds: 1_767_225_600))
+            }
+            if case .failure(let rejection) = verdict { try check(rejection) }
+        case .failure(let rejection): try check(rejection)
+        }
+    }
+
+    private static func check(_ request: WebPushRequest, _ body: [UInt8]) throws(Contradiction) {
+        try hold(request.message.bytes == body && body.count <= 4096, "the message is another one")
+        try hold((0...2_592_000).contains(request.secondsToLive), "it lives for \(request.secondsToLive) s")
+        try hold((request.topic?.utf8.count ?? 1) <= 32, "the topic is too long")
+        let stored = request.message.stored
+        try hold(stored.count <= WebPushMessage.mostStoredBytes, "it takes \(stored.count) bytes")
+        try hold(WebPushMessage(stored: stored) == request.message, "the queue changes it")
+        let notification = AutopushNotification(channel: "c", version: "v", message: request.message)
+        let text = AutopushResponse.notification(notification).bytes
+        try hold(JSONSyntax.isObject(text.span), "the device cannot read it")
+    }
+
+    private static func check(_ rejection: WebPushRejection) throws(Contradiction) {
+        let members = JSONValue.members(ofObject: rejection.body.span)
+        try hold(members?["code"] == .integer(Int64(rejection.status)), "the answer has another code")
+        try hold((400...499).contains(rejection.status), "the request is blamed on the relay")
+    }
+}
