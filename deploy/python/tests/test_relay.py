@@ -43,6 +43,24 @@ def test_its_certificate_is_for_the_names_that_it_is_given(program):
         relay.close()
 
 
+def test_a_relay_starts_with_the_keys_of_an_earlier_one_and_has_nothing_else_of_it(program, tmp_path):
+    first = Relay(program)
+    first.keep_keys(tmp_path)
+    token = first.device().token
+    authority = Path(first.ca).read_bytes()
+    first.close()
+    second = Relay(program, keys=tmp_path)
+    try:
+        assert Path(second.ca).read_bytes() == authority
+        provider = Provider(second)
+        assert provider.send() == 200
+        provider.close()
+        assert len(second.captures.all()) == 1 and second.captures.all(token=token) == []
+        assert second.device().token != token
+    finally:
+        second.close()
+
+
 def test_rules_come_from_a_file_and_those_that_never_matched_are_told_at_the_end(program, tmp_path):
     rules = tmp_path / "rules.yaml"
     rules.write_text("rules:\n  - {match: {nth: 1}, do: {status: 503}}\n  - {name: idle, match: {nth: 9}, do: {lose: true}}\n")

@@ -1,5 +1,8 @@
 """The fixtures and options of this package for pytest."""
 
+import os
+import tempfile
+
 import pytest
 
 from .relay import Relay
@@ -23,12 +26,20 @@ def _scope(fixture_name, config):
     return scope
 
 
+@pytest.fixture(scope="session")
+def _postrider_keys():
+    with tempfile.TemporaryDirectory(prefix="pr-") as folder:
+        yield folder
+
+
 @pytest.fixture(scope=_scope)
-def postrider_relay(request):
+def postrider_relay(request, _postrider_keys):
     """The relay, with everything that earlier tests have left in it."""
     config = request.config
     program = config.getoption("--postrider") or config.getini("postrider_program") or "postrider"
-    relay = Relay(program, config.getini("postrider_topics"), config.getini("postrider_options"))
+    relay = Relay(program, config.getini("postrider_topics"), config.getini("postrider_options"), keys=_postrider_keys)
+    if not os.listdir(_postrider_keys):
+        relay.keep_keys(_postrider_keys)
     yield relay
     relay.close()
 

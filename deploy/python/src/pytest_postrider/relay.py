@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import threading
 from collections import deque
+from pathlib import Path
 
 from . import control
 from .captures import Captures
@@ -20,9 +21,11 @@ class RelayError(Exception):
 class Relay:
     """A relay that runs until it is closed, with the values that a provider needs to push to it."""
 
-    def __init__(self, program="postrider", topics=(), options=()):
+    def __init__(self, program="postrider", topics=(), options=(), keys=None):
         self._program = program
         self._folder = tempfile.mkdtemp(prefix="pr-")
+        for file in Path(keys).iterdir() if keys else ():
+            shutil.copy2(file, self._folder)
         self._devices = []
         self._device_count = 0
         command = [program, "dev", "--json", "--directory", self._folder, "--any-token", "--parent", str(os.getpid())]
@@ -97,6 +100,13 @@ class Relay:
         self.close_devices()
         self.captures.clear()
         self.rules([])
+
+    def keep_keys(self, folder):
+        """Copies certificates and keys to a folder. Making them takes most of a start; a relay that gets them has nothing else of this one."""
+        for pattern in ("*.pem", "*.key", "*.p8", "*.names"):
+            for file in Path(self._folder).glob(pattern):
+                if file.name != "enrolment.key":
+                    shutil.copy2(file, folder)
 
     def log(self):
         """The last lines of the relay's log."""
