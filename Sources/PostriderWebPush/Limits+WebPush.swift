@@ -21,7 +21,8 @@ extension Limits {
     package static let autopushVersionBytes = 128
     /// Acknowledgements in one message.
     package static let autopushAcknowledgements = 256
-    /// Notifications of one session that the device has not acknowledged. At about 100 bytes each: 6 KiB.
+    /// Notifications of one session that the device has not acknowledged, as many as a queue's window. At most one of a
+    /// channel is sent; those that wait are held, at 8 KiB each: 512 KiB.
     package static let autopushUnsettled = 64
     /// Registrations and removals of one session that wait for the relay.
     package static let autopushPendingRequests = 32

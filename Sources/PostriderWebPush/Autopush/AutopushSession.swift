@@ -5,6 +5,9 @@ internal import PostriderNotifications
 ///
 ///     awaiting hello ──▶ identifying ──▶ ready ──▶ closed
 ///
+/// The notifications of a channel are sent one after the other, each when the one before it is settled: Firefox
+/// decrypts several at once, and hands them to the app in the order in which it is done.
+///
 /// It knows neither sockets nor the queue. It bounds what a device can make it remember, and after a close it has no
 /// further effect.
 package struct AutopushSession: Sendable {
@@ -42,9 +45,11 @@ package struct AutopushSession: Sendable {
     }
 
     private var phase = Phase.awaitingHello
-    /// The versions of the notifications that were sent and are not acknowledged, at most
-    /// ``Notifications/Limits/autopushUnsettled``.
-    private var unsettled: Set<String> = []
+    /// The notifications that were sent and are not acknowledged: channels by versions. There is one of a channel.
+    private var unsettled: [String: String] = [:]
+    /// The notifications that wait until the one before them in their channel is settled, in order. Together with
+    /// ``unsettled`` there are at most ``Notifications/Limits/autopushUnsettled``.
+    private var waiting: [AutopushNotification] = []
     /// Registrations and removals that wait for the relay.
     private var pendingRequests = 0
     /// Messages that the device may still send at once.
@@ -60,8 +65,10 @@ package struct AutopushSession: Sendable {
     /// Whether the device has said hello and got its answer.
     package var isReady: Bool { phase == .ready }
 
-    /// Whether another notification may be sent before one is acknowledged.
-    package var hasRoom: Bool { phase == .ready && unsettled.count < Limits.autopushUnsettled }
+    /// Whether another notification may be taken before one is acknowledged.
+    package var hasRoom: Bool {
+        phase == .ready && unsettled.count + waiting.count < Limits.autopushUnsettled
+    }
 
     /// Whether nothing is in progress, so that an idle session can be represented by the device's identity alone.
     package var isIdle: Bool { phase == .ready && unsettled.isEmpty && pendingRequests == 0 }
@@ -143,21 +150,22 @@ package struct AutopushSession: Sendable {
         answer(.unregistered(channel: channel, status: 200))
     }
 
-    /// The relay has a notification for the device. It is sent at once; call this only if ``hasRoom``.
+    /// The relay has a notification for the device. It is sent now, or when its turn comes in its channel; call this
+    /// only if ``hasRoom``.
     package mutating func deliver(_ notification: AutopushNotification) -> [Effect] {
         guard hasRoom else { return [] }
-        unsettled.insert(notification.version)
-        return [.send(AutopushResponse.notification(notification).bytes)]
+        guard !unsettled.values.contains(notification.channel) else {
+            waiting.append(notification)
+            return []
+        }
+        return [send(notification)]
     }
-
-    /// The notification with this version is no longer pending: it expired, or another replaced it.
-    package mutating func forget(_ version: String) { unsettled.remove(version) }
 
     /// Closes the session.
     package mutating func close(_ close: AutopushClose) -> [Effect] {
         guard phase != .closed else { return [] }
         phase = .closed
-        unsettled = []
+        (unsettled, waiting) = ([:], [])
         return [.close(close)]
     }
 
@@ -173,10 +181,18 @@ package struct AutopushSession: Sendable {
         return [.send(response.bytes)]
     }
 
+    private mutating func send(_ notification: AutopushNotification) -> Effect {
+        unsettled[notification.version] = notification.channel
+        return .send(AutopushResponse.notification(notification).bytes)
+    }
+
     /// A version that was not sent, or is settled already, has no effect: after a reconnect the device may repeat
     /// acknowledgements.
     private mutating func settle(_ version: String, _ outcome: Outcome) -> [Effect] {
-        unsettled.remove(version) == nil ? [] : [.settle(version: version, outcome)]
+        guard let channel = unsettled.removeValue(forKey: version) else { return [] }
+        let settled = Effect.settle(version: version, outcome)
+        guard let next = waiting.firstIndex(where: { $0.channel == channel }) else { return [settled] }
+        return [settled, send(waiting.remove(at: next))]
     }
 
     /// Takes one message from what the device may send. Returns false if nothing is left.

@@ -19,7 +19,8 @@ enum AutopushMessages {
     private struct Device {
         var session = AutopushSession(at: 0)
         private var delivered = 0
-        private var unsettled: Set<String> = []
+        /// The versions of what was sent and is not settled, by channels.
+        private var unsettled: [String: String] = [:]
         private var isClosed = false
 
         mutating func step(_ letter: UInt8?) throws(Contradiction) {
@@ -29,10 +30,10 @@ enum AutopushMessages {
                 delivered += 1
                 let version = "v\(delivered)"
                 let notification = AutopushNotification(
-                    channel: "c", version: version, message: WebPushMessage(.aes128gcm, [1]))
+                    channel: delivered % 3 == 0 ? "a" : "b", version: version,
+                    message: WebPushMessage(.aes128gcm, [1]))
                 let effects = session.deliver(notification)
-                try hold(effects.isEmpty != hadRoom, "room and delivery differ")
-                if hadRoom { unsettled.insert(version) }
+                try hold(hadRoom || effects.isEmpty, "something was sent without room")
                 try handle(effects)
             case UInt8(ascii: "c"): try handle(session.close(.goingAway))
             default: break
@@ -49,13 +50,25 @@ enum AutopushMessages {
                     try handle(session.registered(channel, at: "https://p/\(channel)"))
                 case .unregister(let channel): try handle(session.unregistered(channel))
                 case .settle(let version, _):
-                    try hold(unsettled.remove(version) != nil, "\(version) is settled, which is not pending")
-                case .send(let text): try hold(JSONSyntax.isObject(text.span), "the device cannot read it")
+                    let channel = unsettled.first { $0.value == version }?.key
+                    try hold(channel != nil, "\(version) is settled, which is not pending")
+                    if let channel { unsettled[channel] = nil }
+                case .send(let text): try check(text)
                 case .close(let close):
                     isClosed = true
                     try hold(close.reason.utf8.count <= 123, "the reason does not fit")
                 }
             }
+        }
+
+        private mutating func check(_ text: [UInt8]) throws(Contradiction) {
+            let members = JSONValue.members(ofObject: text.span)
+            try hold(members != nil, "the device cannot read it")
+            guard let members, members["messageType"] == .string("notification"),
+                let channel = members["channelID"]?.string
+            else { return }
+            try hold(unsettled[channel] == nil, "two of a channel are under way")
+            unsettled[channel] = members["version"]?.string
         }
     }
 }

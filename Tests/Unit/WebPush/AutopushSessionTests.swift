@@ -15,7 +15,7 @@ struct AutopushSessionTests {
         return session
     }
 
-    private func notification(_ version: String) -> AutopushNotification {
+    private func notification(_ version: String, in channel: String = "a") -> AutopushNotification {
         AutopushNotification(channel: channel, version: version, message: WebPushMessage(.aes128gcm, [1, 2]))
     }
 
@@ -66,20 +66,44 @@ struct AutopushSessionTests {
         #expect(session.registered(channel, at: "https://push.example.org/") == [], "it is closed")
     }
 
+    private func acknowledgement(_ versions: String...) -> String {
+        let updates = versions.map { #"{"version":"\#($0)"}"# }.joined(separator: ",")
+        return #"{"messageType":"ack","updates":[\#(updates)]}"#
+    }
+
     @Test("has room for a bounded number of notifications, and room again after acknowledgements")
     func room() {
         var session = greeted()
         for number in 1...Limits.autopushUnsettled {
             #expect(session.hasRoom)
-            #expect(members(session.deliver(notification("v\(number)")))?["version"] == .string("v\(number)"))
+            let effects = session.deliver(notification("v\(number)", in: "channel \(number)"))
+            #expect(members(effects)?["version"] == .string("v\(number)"))
         }
         #expect(!session.hasRoom && !session.isIdle)
         #expect(session.deliver(notification("more")) == [])
-        session.forget("v2")
+        #expect(session.receive(acknowledgement("v1", "more")) == [.settle(version: "v1", .delivered)])
         #expect(session.hasRoom)
+    }
+
+    @Test("sends the notifications of a channel one after the other, and those of others meanwhile")
+    func order() {
+        var session = greeted()
+        #expect(members(session.deliver(notification("a1")))?["version"] == .string("a1"))
+        #expect(session.deliver(notification("a2")) == [])
+        #expect(session.deliver(notification("a3")) == [])
+        #expect(members(session.deliver(notification("b1", in: "b")))?["version"] == .string("b1"))
+        #expect(session.deliver(notification("b2", in: "b")) == [])
+        #expect(session.receive(acknowledgement("a2")) == [], "it was not sent yet")
+        for (settled, next) in [("a1", "a2"), ("a2", "a3"), ("b1", "b2")] {
+            let sent = AutopushResponse.notification(notification(next, in: String(next.prefix(1)))).bytes
+            #expect(
+                session.receive(acknowledgement(settled))
+                    == [.settle(version: settled, .delivered), .send(sent)])
+        }
         #expect(
-            session.receive(#"{"messageType":"ack","updates":[{"version":"v1"},{"version":"v2"}]}"#)
-                == [.settle(version: "v1", .delivered)])
+            session.receive(acknowledgement("a3", "b2"))
+                == [.settle(version: "a3", .delivered), .settle(version: "b2", .delivered)])
+        #expect(session.isIdle)
     }
 
     @Test("closes for a device that sends all the time, but not for one that acknowledges all the time")
@@ -107,10 +131,10 @@ struct AutopushSessionTests {
     func headers() throws {
         var session = greeted()
         let modern = try #require(members(session.deliver(notification("v1"))))
-        #expect(modern["data"] == .string("AQI") && modern["channelID"] == .string(channel))
+        #expect(modern["data"] == .string("AQI") && modern["channelID"] == .string("a"))
         #expect(modern["headers"] == .object(["encoding": .string("aes128gcm")]))
         let older = WebPushMessage(.aesgcm(encryption: "salt=a", cryptoKey: "dh=b"), [255])
-        let second = AutopushNotification(channel: channel, version: "v2", message: older)
+        let second = AutopushNotification(channel: "b", version: "v2", message: older)
         let answer = try #require(members(session.deliver(second)))
         #expect(
             answer["headers"]
@@ -118,7 +142,7 @@ struct AutopushSessionTests {
                     "encoding": .string("aesgcm"), "encryption": .string("salt=a"),
                     "crypto_key": .string("dh=b"),
                 ]))
-        let empty = AutopushNotification(channel: channel, version: "v3", message: WebPushMessage(nil, []))
+        let empty = AutopushNotification(channel: "c", version: "v3", message: WebPushMessage(nil, []))
         let last = try #require(members(session.deliver(empty)))
         #expect(last["data"] == nil && last["headers"] == nil)
     }
