@@ -202,6 +202,8 @@ public struct Registry: Hashable, Sendable {
     public var presences: [PresenceRecord] = []
     /// The last run of the relay; nil if no run with devices was recorded.
     public var lastRun: RelayRun?
+    /// The subscriptions of Web Push, in the order of device and number.
+    public var webSubscriptions: [WebSubscription] = []
     /// The names and tags of devices, in the order of devices. Devices with neither are missing.
     public var labels: [DeviceLabel] = []
 
@@ -225,11 +227,15 @@ public enum RegistryChange: Hashable, Sendable {
     /// Records the name and the tags of a device, and replaces earlier ones. If the device does not exist, it does
     /// nothing.
     case putLabel(DeviceLabel)
-    /// Removes a device with its registrations, its presence and its label. It is no error if it does not exist.
+    /// Removes a device with its registrations and subscriptions, its presence and its label. It is no error if it does
+    /// not exist.
     case removeDevice(DeviceIdentity)
     /// Adds a registration, or replaces the one with the same device and number. If the device does not exist, it
     /// does nothing, because the device was removed while its registration was under way.
     case putRegistration(RegistrationRecord)
+    /// Adds a subscription of Web Push, or replaces the one with the same device and number. If the device does not
+    /// exist, it does nothing, as for its registration.
+    case putWebSubscription(WebSubscription)
     /// Adds a provider's key, or replaces the one with its identifier.
     case putProviderKey(ProviderKeyRecord)
     /// Removes a provider's key. It is no error if it does not exist.

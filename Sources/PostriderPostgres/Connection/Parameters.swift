@@ -36,6 +36,12 @@ struct Parameters {
     /// Appends bytes.
     mutating func add(_ value: [UInt8]) { add(TypeNumber.bytes) { $0.bytes += value } }
 
+    /// Adds bytes, or NULL.
+    mutating func add(_ value: [UInt8]?) {
+        guard let value else { return addNull(TypeNumber.bytes) }
+        add(value)
+    }
+
     /// Appends an array of numbers.
     mutating func add(_ values: some Collection<Int64>) {
         addArray(values, of: TypeNumber.integer, TypeNumber.arrayOfIntegers) { $0.append($1) }

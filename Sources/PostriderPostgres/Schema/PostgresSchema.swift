@@ -128,6 +128,17 @@ enum PostgresSchema {
         ],
         // Adds when a key ends. Existing keys have no end.
         ["ALTER TABLE provider_key ADD COLUMN ends_at bigint"],
+        [
+            """
+            CREATE TABLE web_subscription (
+                device bytea NOT NULL,
+                number bigint NOT NULL,
+                channel text NOT NULL,
+                sender_key bytea,
+                PRIMARY KEY (device, number)
+            )
+            """
+        ],
     ]
 
     /// Settings of PostgreSQL for the queue, which other engines may refuse. Its rows live for moments, so they are

@@ -48,6 +48,9 @@ struct RegistryReader {
             PresenceRecord.init(row:))
         registry.labels = try all(
             "SELECT device, name, is_given, tags FROM label ORDER BY device", DeviceLabel.init(row:))
+        registry.webSubscriptions = try all(
+            "SELECT device, number, channel, sender_key FROM web_subscription ORDER BY device, number",
+            WebSubscription.init(row:))
         registry.lastRun = try all("SELECT started_at, alive_at, is_stopped FROM run", RelayRun.init(row:))
             .first
         return registry

@@ -28,9 +28,12 @@ enum RegistryStatements {
         case .putPresence(let record): [PresenceStatements.put(record)]
         case .putLabel(let label): [put(label)]
         case .removeDevice(let identity):
-            [("presence", "device"), ("label", "device"), ("registration", "device"), ("device", "identity")]
-                .map { remove(from: $0.0, where: $0.1, identity.bytes) }
+            [
+                ("presence", "device"), ("label", "device"), ("web_subscription", "device"),
+                ("registration", "device"), ("device", "identity"),
+            ].map { remove(from: $0.0, where: $0.1, identity.bytes) }
         case .putRegistration(let record): [put(record)]
+        case .putWebSubscription(let subscription): [put(subscription)]
         case .putProviderKey(let record): [put(record)]
         case .removeProviderKey(let identifier):
             [remove(from: "provider_key", where: "identifier", identifier)]
@@ -94,6 +97,22 @@ enum RegistryStatements {
             $0.add(label.name?.text)
             $0.add(label.isGiven ? 1 : 0)
             $0.add(label.tags.map(\.text).joined(separator: " "))
+        }
+    }
+
+    private static func put(_ subscription: WebSubscription) -> Request {
+        Request(
+            """
+            INSERT INTO web_subscription (device, number, channel, sender_key)
+            SELECT $1, $2, $3, $4 WHERE EXISTS (SELECT 1 FROM device WHERE identity = $1)
+            ON CONFLICT (device, number) DO UPDATE SET channel = excluded.channel,
+                sender_key = excluded.sender_key
+            """
+        ) {
+            $0.add(subscription.device.bytes)
+            $0.add(Int64(subscription.number.value))
+            $0.add(subscription.channel)
+            $0.add(subscription.senderKey)
         }
     }
 

@@ -29,6 +29,7 @@ extension Registry {
         case .removeDevice(let identity):
             devices.removeAll { $0.identity == identity }
             registrations.removeAll { $0.device == identity }
+            webSubscriptions.removeAll { $0.device == identity }
             presences.removeAll { $0.device == identity }
             labels.removeAll { $0.device == identity }
         case .putLabel(let label):
@@ -37,6 +38,9 @@ extension Registry {
         case .putRegistration(let record):
             guard devices.place(of: record.device.bytes, by: \.identity.bytes).isTaken else { return }
             registrations.put(record, by: \.key)
+        case .putWebSubscription(let subscription):
+            guard devices.place(of: subscription.device.bytes, by: \.identity.bytes).isTaken else { return }
+            webSubscriptions.put(subscription, by: \.key)
         case .putProviderKey(let record):
             providerKeys.put(record, by: \.identifier.bytes)
         case .removeProviderKey(let identifier):
@@ -69,8 +73,17 @@ extension Registry {
 
 extension RegistrationRecord {
     /// The bytes by which registrations are identified and ordered.
-    fileprivate var key: [UInt8] {
-        device.bytes + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number.value >> $0) }
+    fileprivate var key: [UInt8] { number.key(on: device) }
+}
+
+extension WebSubscription {
+    /// The bytes by which subscriptions are identified and ordered.
+    fileprivate var key: [UInt8] { number.key(on: device) }
+}
+
+extension RegistrationNumber {
+    fileprivate func key(on device: DeviceIdentity) -> [UInt8] {
+        device.bytes + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
     }
 }
 

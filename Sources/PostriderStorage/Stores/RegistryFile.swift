@@ -16,6 +16,7 @@ final class RegistryFile: DatabaseFile {
     private let channels: ChannelTables
     private let presences: PresenceTables
     private let labels: LabelTable
+    private let webSubscriptions: WebSubscriptionTable
 
     static let schema = Schema(
         applicationIdentifier: 0x5052_5247,  // "PRRG"
@@ -74,6 +75,7 @@ final class RegistryFile: DatabaseFile {
             EnrolmentKeyTable.schemaStep,
             // Adds when a key ends. Existing keys have no end.
             "ALTER TABLE provider_key ADD COLUMN ends_at INTEGER;",
+            WebSubscriptionTable.schemaStep,
         ]
     )
 
@@ -104,6 +106,7 @@ final class RegistryFile: DatabaseFile {
         channels = try ChannelTables(database)
         presences = try PresenceTables(database)
         labels = try LabelTable(database)
+        webSubscriptions = try WebSubscriptionTable(database)
     }
 
     /// Does nothing, because nothing of the file is kept in memory.
@@ -130,6 +133,8 @@ final class RegistryFile: DatabaseFile {
         registry.broadcasts = try all("SELECT * FROM broadcast ORDER BY channel", Broadcast.init(row:))
         registry.presences = try all("SELECT * FROM presence ORDER BY device", PresenceRecord.init(row:))
         registry.labels = try all("SELECT * FROM label ORDER BY device", DeviceLabel.init(row:))
+        registry.webSubscriptions = try all(
+            "SELECT * FROM web_subscription ORDER BY device, number", WebSubscription.init(row:))
         registry.lastRun = try all("SELECT * FROM run", RelayRun.init(row:)).first
         return registry
     }
@@ -163,6 +168,7 @@ final class RegistryFile: DatabaseFile {
     private func remove(_ device: DeviceIdentity) throws(StoreError) {
         try presences.remove(device)
         try labels.remove(device)
+        try webSubscriptions.remove(device)
         for statement in removeDevice {
             statement.bind(device.inlineBytes.span)
             try statement.run()
@@ -190,6 +196,7 @@ final class RegistryFile: DatabaseFile {
         case .noteRun(let run): try presences.note(run)
         case .putPresence(let record): try presences.put(record)
         case .putLabel(let label): try labels.put(label)
+        case .putWebSubscription(let subscription): try webSubscriptions.put(subscription)
         case .removeDevice(let identity): try remove(identity)
         case .putRegistration(let record):
             putRegistration.bind(record.device.inlineBytes.span)

@@ -69,6 +69,7 @@ extension Registry {
         var changes = lastRun.map { [RegistryChange.noteRun($0)] } ?? []
         changes += devices.map(RegistryChange.putDevice)
         changes += registrations.map(RegistryChange.putRegistration)
+        changes += webSubscriptions.map(RegistryChange.putWebSubscription)
         changes += presences.map(RegistryChange.putPresence)
         changes += labels.map(RegistryChange.putLabel)
         changes += providerKeys.map(RegistryChange.putProviderKey)

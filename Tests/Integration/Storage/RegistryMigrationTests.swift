@@ -54,6 +54,16 @@ import Testing
             ])
     }
 
+    @Test("Registrations of before there was Web Push are none of it")
+    func registrationsWithoutSubscriptions() throws {
+        let identity = String(repeating: "07", count: 12)
+        let old = try file(ofVersion: 7)
+        try old.execute("INSERT INTO device VALUES (x'\(identity)', x'07', 'phone', 5, 6)")
+        try old.execute("INSERT INTO registration VALUES (x'\(identity)', 1, 'com.example.a', 5, NULL)")
+        let registry = try RegistryFile(path: path).load()
+        #expect(registry.registrations.count == 1 && registry.webSubscriptions.isEmpty)
+    }
+
     @Test("Of a device of before presence was noted nothing is known but when it was seen")
     func devicesWithoutPresence() throws {
         let identity = String(repeating: "07", count: 12)

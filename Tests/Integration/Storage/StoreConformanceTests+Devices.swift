@@ -36,6 +36,31 @@ extension StoreConformanceTests {
         ]
     }
 
+    func subscription(_ high: UInt64, _ number: UInt32, _ channel: String, _ key: [UInt8]? = nil)
+        -> WebSubscription
+    {
+        WebSubscription(
+            device: device(high).identity, number: RegistrationNumber(number), channel: channel,
+            senderKey: key)
+    }
+
+    func subscriptionChanges() -> [RegistryChange] {
+        [
+            .putWebSubscription(subscription(2, 256, "C", [4, 0, 255])),
+            .putWebSubscription(subscription(2, 1, "a", [4])), .putWebSubscription(subscription(2, 1, "b")),
+            .putWebSubscription(subscription(.max, .max, "d", [4])),
+            .putWebSubscription(subscription(1, 1, "gone")),
+            .putWebSubscription(subscription(77, 1, "nobody")),
+        ]
+    }
+
+    func expectedSubscriptions() -> [WebSubscription] {
+        [
+            subscription(2, 1, "b"), subscription(2, 256, "C", [4, 0, 255]),
+            subscription(.max, .max, "d", [4]),
+        ]
+    }
+
     func presenceChanges() -> [RegistryChange] {
         [
             .noteRun(run(1, 50)), .putPresence(presence(2, true, 10)),
