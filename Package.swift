@@ -148,7 +148,8 @@ let package = Package(
                 "PostriderTransport", "PostriderHTTP2", "PostriderCourier", "PostriderEndpoints",
                 "PostriderJSON", "PostriderCaptures", "PostriderRules", "PostriderMetrics",
                 "PostriderDeviceQueue", "PostriderChannels", "PostriderProviderAPI",
-                "PostriderEvidence", "PostriderCallbacks", "PostriderConsole",
+                "PostriderEvidence", "PostriderCallbacks", "PostriderConsole", "PostriderWeb",
+                "PostriderWebPush",
             ]),
         library(
             "PostriderAgent",

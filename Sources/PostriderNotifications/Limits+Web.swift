@@ -12,12 +12,16 @@ extension Limits {
     /// The most bytes of requests that wait, on a connection, for the answer to the one before them. Then the
     /// connection is not read.
     public static let webWaitingBytes = 16_384
+    /// The most requests that one HTTP/2 connection of the web port may have open.
+    public static let webStreams: UInt32 = 100
     /// The most bytes of a WebSocket message of a device.
     public static let webMessageBytes = 16_384
     /// The most fragments of a WebSocket message.
     public static let webFragments = 64
     /// Milliseconds for a request's head and body, counted from its first byte, and for a fragmented message.
     public static let webRequestMilliseconds = 15_000
+    /// Milliseconds after which a WebSocket is sent a ping. If nothing arrives until the next one, it is cut.
+    public static let webPingMilliseconds = 5 * 60 * 1000
     /// Milliseconds that a connection may stay open without a request.
     public static let webIdleMilliseconds = 60_000
 }

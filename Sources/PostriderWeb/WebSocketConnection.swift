@@ -130,10 +130,10 @@ package struct WebSocketConnection: Sendable {
     /// Whether there is something to send.
     package var wantsToSend: Bool { !output.isEmpty || ping != nil && !hasSaidGoodbye }
 
-    /// Sends a text message. After the close frame nothing is sent.
-    package mutating func send(_ text: String) {
+    /// Sends a text message, valid UTF-8. After the close frame nothing is sent.
+    package mutating func send(_ text: Span<UInt8>) {
         guard !hasSaidGoodbye else { return }
-        WebSocketFrame.write(.text, Array(text.utf8).span, to: &output)
+        WebSocketFrame.write(.text, text, to: &output)
     }
 
     /// Sends a ping without content.

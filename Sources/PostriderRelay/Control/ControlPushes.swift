@@ -26,7 +26,7 @@ final class ControlPushes {
         }
         production = validator(.production)
         development = validator(.development)
-        providers.sessions.answerOthers = { [weak self] in self?.answer($0, $1) }
+        providers.sessions.others.append { [weak self] in self?.answer($0, $1) }
     }
 
     /// Sends a complete request to the device's home; `respond` is called once.

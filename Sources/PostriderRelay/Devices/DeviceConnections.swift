@@ -139,7 +139,7 @@ final class DeviceConnections {
         let due = departures.filter(\.session.awaitsWelcome)
         departures = due.filter(\.session.isEnrolling)
         for (session, hello) in due where !session.isEnrolling {
-            guard let connection = migrator.detach(session.endpoint) else { continue }
+            guard let wire = session.endpoint.wire, let connection = migrator.detach(wire) else { continue }
             session.depart()
             let home = context.home(of: hello.deviceIdentity)
             context.outbox.send(.device(.arrived(hello, connection: connection)), to: home)
@@ -148,7 +148,7 @@ final class DeviceConnections {
 
     /// Continues the connection of a device whose home is this shard.
     func adopt(_ connection: UInt64, _ hello: Hello) {
-        guard let session = migrator.adopt(connection) else {
+        guard let session = (migrator.adopt(connection) as? HTTP2Handler)?.owner as? DeviceSession else {
             preconditionFailure("a device's connection carries a device's session")
         }
         session.arrive(at: self, number: context.drawNumber())
@@ -193,7 +193,7 @@ final class DeviceConnections {
         let older = entry.session
         if let older {
             entry.session = nil
-            older.leave(.replaced, "the device has a newer connection")
+            older.leave(.replaced, retryAfterMilliseconds: 0, "the device has a newer connection")
         }
         let identity = hello.deviceIdentity
         let registrations = entry.device.registrations

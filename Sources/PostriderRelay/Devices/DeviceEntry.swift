@@ -15,7 +15,7 @@ final class DeviceEntry {
 
     var device: Device
     /// The connection, once it is welcomed; nil while the device is away.
-    var session: DeviceSession?
+    var session: (any HomeSession)?
     /// Requests that have no answer yet; the ledger has the first.
     var requests: [(request: Request, session: DeviceSession)] = []
     /// Detects clones; nil until a connection is replaced. Boxed, because most devices never need it.

@@ -19,7 +19,7 @@ extension DeviceHome {
 
     /// Notes that a device was welcomed.
     func noteConnected(
-        _ entry: DeviceEntry, at address: String, agent: String, insteadOf older: DeviceSession?
+        _ entry: DeviceEntry, at address: String, agent: String, insteadOf older: (any HomeSession)?
     ) {
         let before = entry.presence.value
         let presence = DevicePresence(

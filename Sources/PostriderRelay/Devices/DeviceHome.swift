@@ -280,7 +280,7 @@ final class DeviceHome {
     func remove(_ identity: DeviceIdentity) -> Bool {
         guard let entry = entries[identity] else { return false }
         entries[identity] = nil
-        entry.session?.leave(.removed, "the device was removed by the operator")
+        entry.session?.leave(.removed, retryAfterMilliseconds: 0, "the device was removed by the operator")
         tell(.removed, of: entry)
         with(entry) { device, _, tally, effects in device.removed(&tally, &effects) }
         return true

@@ -9,7 +9,8 @@ import PostriderNotifications
 /// message of an unknown kind and unknown values of enumerations, because nothing known can stand for them.
 extension ShardMessage {
     /// Encodes the message. Returns nil for messages that stay within a process: those of the ledger and of the trace,
-    /// of the registry and of the relay's end, the operator's questions, and those about connections.
+    /// of the registry and of the relay's end, the operator's questions, those about connections, and so far those of
+    /// Web Push.
     ///
     /// - Throws: `CourierError.messageTooLarge` above ``Limits/shardMessageBytes``.
     func encoded() throws(CourierError) -> [UInt8]? {
@@ -26,7 +27,7 @@ extension ShardMessage {
                 result.encode(into: &output)
             }
         case .channel(let message): message.encode(into: &output)
-        case .push(.stored), .push(.loaded), .device, .registry, .control, .lifecycle: return nil
+        case .push(.stored), .push(.loaded), .device, .web, .registry, .control, .lifecycle: return nil
         }
         guard output.count <= Limits.shardMessageBytes else {
             throw .messageTooLarge(bytes: output.count, limit: Limits.shardMessageBytes)

@@ -16,6 +16,8 @@ enum ShardMessage: Sendable {
     case device(DeviceLifecycleMessage)
     /// Channels, subscriptions and broadcasts.
     indirect case channel(ChannelMessage)
+    /// Messages of application servers, and browsers that move to their home.
+    indirect case web(WebMessage)
     /// What has changed in the registry.
     case registry(RegistryMessage)
     /// Questions of the operator to all shards and to the trace.

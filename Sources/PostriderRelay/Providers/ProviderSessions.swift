@@ -5,8 +5,9 @@ import PostriderNotifications
 /// The provider connections of one shard by number, so that answers find their provider.
 final class ProviderSessions: PushAnswering {
     private var table = SortedTable<UInt64, ProviderSession>()
-    /// Called with the answers to pushes that came over no provider's connection: some are the operator's.
-    var answerOthers: ((ReplyAddress, PushResult) -> Void)?
+    /// Each is called with the answers to pushes that came over no provider's connection: some are the operator's, some
+    /// are for senders of Web Push.
+    var others: [(ReplyAddress, PushResult) -> Void] = []
 
     var count: Int { table.count }
     /// All connections, the oldest first.
@@ -18,7 +19,7 @@ final class ProviderSessions: PushAnswering {
     /// Answers a push, if its connection is still open.
     func answer(_ address: ReplyAddress, _ result: PushResult) {
         guard let session = table[address.connection] else {
-            answerOthers?(address, result)
+            for answer in others { answer(address, result) }
             return
         }
         session.answer(address.stream, result)

@@ -8,7 +8,7 @@ import PostriderTransport
 struct ConnectionEnds {
     /// The port that the peer has connected to.
     enum Port: String, Sendable {
-        case provider, device, console
+        case provider, device, console, web
     }
 
     let port: Port

@@ -14,6 +14,8 @@ final class Shard {
     let home: DeviceHome
     let providers: ProviderConnections
     let devices: DeviceConnections
+    /// Senders of Web Push, and browsers as devices.
+    let web: WebPort
     /// The channels whose home is this shard.
     let channels: ChannelHome
     let changes: RegistryChanges
@@ -83,6 +85,8 @@ final class Shard {
             RegistrationRequests(context, home, changes, hasDevelopment: settings.hasDevelopment),
             EnrolmentRefusals(refusalPace, on: context.scheduler), migrator,
             settings.protocolCode.deviceLinks, settings.bench)
+        web = WebPort(context, home, changes, migrator, origin: settings.webOrigin)
+        sessions.others.append { [unowned web] in web.routes.answer($0, $1) }
     }
 
     var index: Int { context.index }
@@ -101,6 +105,7 @@ final class Shard {
     func restore(_ loaded: LoadedStore) {
         home.restore(loaded)
         channels.restore(loaded.registry)
+        web.home.restore(loaded.registry)
     }
 
     private func sweep() {
@@ -113,7 +118,7 @@ final class Shard {
             devices.warnOfKeys()
             providers.warnOfKeys()
         }
-        home.journal.tick(hasDevices: !devices.isEmpty)
+        home.journal.tick(hasDevices: !devices.isEmpty || !web.sessions.isEmpty)
         timers.sweep?.arm(afterMilliseconds: Self.sweepMilliseconds)
     }
 
@@ -145,13 +150,14 @@ final class Shard {
             outbox.takeOwn(into: &ownMessages)
         }
         devices.sendDepartures()
+        web.sendDepartures()
         home.storeOverdue()
         context.trace.turnEnded()
         if !outbox.post() {
             // A mailbox was full: makes sure that another turn follows soon, even if nothing else happens.
             timers.retry?.arm(afterMilliseconds: 1)
         }
-        if context.isDraining, providers.isEmpty, devices.isEmpty, !isOpening {
+        if context.isDraining, providers.isEmpty, devices.isEmpty, web.isEmpty, !isOpening {
             hooks.drained?()
             hooks.drained = nil
         }
@@ -162,6 +168,7 @@ final class Shard {
         case .push(let message): handle(message)
         case .device(let message): handle(message)
         case .channel(let message): handle(message)
+        case .web(let message): web.take(message)
         case .registry(.applied(let ticket, let result)): changes.applied(ticket, result)
         case .registry(.policyChanged):
             context.updatePolicy()
@@ -204,6 +211,7 @@ final class Shard {
         case .enrol(let record, let tags, let key, let address): home.enrol(record, tags, key, address)
         case .enrolled(let address, let device, let isDurable):
             devices.enrolled(address, device, isDurable: isDurable)
+            web.enrolled(address, device, isDurable: isDurable)
         case .arrived(let hello, let connection): devices.adopt(connection, hello)
         }
     }
@@ -227,15 +235,20 @@ final class Shard {
         switch question {
         case .tally: .tally(report)
         case .devices(let filter): .devices(home.deviceReports(filter))
-        case .remove(let identity): .removed(home.remove(identity))
+        case .remove(let identity): .removed(remove(identity))
         }
+    }
+
+    private func remove(_ identity: DeviceIdentity) -> Bool {
+        web.home.forget(identity)
+        return home.remove(identity)
     }
 
     var report: ShardReport {
         var report = home.report
         report.refused = listeners.reduce(0) { $0 + UInt64($1.counts.refused) }
         report.providerConnections = providers.count
-        report.deviceConnections = devices.sessions.count
+        report.deviceConnections = devices.sessions.count + web.sessions.count
         report.channels = channels.registry.count
         report.subscriptions = devices.subscriptions.subscribers.count
         report.broadcasts = devices.subscriptions.tally
@@ -258,9 +271,11 @@ final class Shard {
         timers.drain = DrainPatience(on: context.scheduler) { [unowned self] in
             providers.abort()
             devices.abort()
+            web.abort()
         }
         home.journal.close()
         providers.drain()
         devices.drain()
+        web.drain()
     }
 }

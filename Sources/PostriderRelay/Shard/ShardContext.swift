@@ -75,6 +75,8 @@ final class ShardContext {
     var providerEnds: ConnectionEnds { ends(of: .provider) }
     /// Logs and counts how connections to the device port end.
     var deviceEnds: ConnectionEnds { ends(of: .device) }
+    /// Logs and counts how connections to the web port end.
+    var webEnds: ConnectionEnds { ends(of: .web) }
     /// Logs how connections to the console end.
     var consoleEnds: ConnectionEnds { ends(of: .console) }
 

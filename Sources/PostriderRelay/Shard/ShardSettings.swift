@@ -25,6 +25,8 @@ struct ShardSettings: Sendable {
     var traceSample: Int?
     /// The quotas of teams and topics, shared with all shards.
     var quotas = QuotaSet([])
+    /// The origin of the addresses of Web Push subscriptions; empty if there is no web port.
+    var webOrigin = ""
     /// The presence of devices, shared with all threads.
     var presence = PresenceExchange()
 }
@@ -42,5 +44,6 @@ extension ShardSettings {
         callbacks = configuration.callbacks
         lookupKeys = configuration.lookupKeys
         traceSample = configuration.traceSample
+        webOrigin = configuration.web?.origin ?? ""
     }
 }

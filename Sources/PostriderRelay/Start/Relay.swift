@@ -18,6 +18,8 @@ public final class Relay: Sendable {
     public let deviceAddresses: [SocketAddress]
     /// The same for the console; nil if it is off.
     public let consoleAddress: SocketAddress?
+    /// The same for the web port; empty if it is off.
+    public let webAddresses: [SocketAddress]
 
     let parts: RelayParts
 
@@ -26,6 +28,7 @@ public final class Relay: Sendable {
         developmentProviderAddresses = listening.developmentProviders
         deviceAddresses = listening.devices
         consoleAddress = console
+        webAddresses = listening.web
         self.parts = parts
     }
 
@@ -99,6 +102,7 @@ public final class Relay: Sendable {
             configuration.providerAddresses = addresses.providers
             configuration.developmentProviderAddresses = addresses.developmentProviders
             configuration.deviceAddresses = addresses.devices
+            configuration.web?.addresses = addresses.web
             console = addresses.console ?? console
             listening = addresses
         }

@@ -61,6 +61,8 @@ public struct RelayConfiguration: Sendable {
     public var audit: (@Sendable (OperatorChange) -> Void)?
     /// The console; nil if it is off.
     public var console: Console?
+    /// The web port; nil if it is off.
+    public var web: Web?
     /// Captures requests and applies rules to pushes, for tests; nil in production.
     public var bench: TestBench?
     /// A certificate that has expired, PEM, for the relay's key; rules may show it to providers. Nil: they cannot.
@@ -77,6 +79,32 @@ public struct RelayConfiguration: Sendable {
     public var sourceConnections: Int?
     /// Connections that one source address may open in a second.
     public var sourceRate = Limits.sourceRate
+
+    /// The settings of the web port.
+    public struct Web: Sendable {
+        /// Where it listens, over TLS with the relay's certificate; at least one address. For port 0 the kernel
+        /// chooses a port.
+        public var addresses: [SocketAddress]
+        /// The origin of the addresses of subscriptions, under which senders reach the port:
+        /// `https://push.example.org`.
+        public var origin: String
+
+        /// Reads an origin of HTTPS: host and perhaps port. A `/` at the end is left out; nil if the text has another
+        /// form.
+        public static func origin(_ text: String) -> String? {
+            let text = text.hasSuffix("/") ? text.dropLast() : text[...]
+            guard text.lowercased().hasPrefix("https://"), case let rest = text.dropFirst(8), !rest.isEmpty,
+                rest.utf8.allSatisfy({ $0.isLetterOrDigit || ".-:[]".utf8.contains($0) })
+            else { return nil }
+            return "https://" + rest.lowercased()
+        }
+
+        /// Creates the settings of a port.
+        public init(addresses: [SocketAddress], origin: String) {
+            self.addresses = addresses
+            self.origin = origin
+        }
+    }
 
     /// The settings of the console.
     public struct Console: Sendable {
@@ -126,7 +154,7 @@ extension RelayConfiguration {
     /// All internet addresses on which the relay listens.
     var listenerAddresses: [SocketAddress] {
         providerAddresses + developmentProviderAddresses + deviceAddresses
-            + (console.map { [$0.address] } ?? [])
+            + (console.map { [$0.address] } ?? []) + (web?.addresses ?? [])
     }
 
     /// The limits of one source address over all listeners together. A source that has reached its limit still leaves

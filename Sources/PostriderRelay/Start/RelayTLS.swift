@@ -6,13 +6,15 @@ import PostriderTransport
 /// The TLS contexts of a relay's listeners, made from the files that the configuration names, and made again when the
 /// files have changed.
 ///
-/// Both ports present the same certificate. A provider may present one of its own, a device never does: its secret
+/// All ports present the same certificate. A provider may present one of its own, a device never does: its secret
 /// identifies it.
 final class RelayTLS: Sendable {
     /// The context of the provider ports.
     let provider: RenewableTLS
     /// The context of the device port.
     let device: RenewableTLS
+    /// The context of the web port.
+    let web: RenewableTLS
 
     private let log: Log
 
@@ -26,6 +28,7 @@ final class RelayTLS: Sendable {
         provider = RenewableTLS(try Self.providerContext(configuration))
         let device = try Self.deviceContext(configuration)
         self.device = RenewableTLS(device)
+        web = RenewableTLS(try Self.webContext(configuration))
         self.log = log
         if let bench = configuration.bench, configuration.expiredCertificateFile != nil {
             bench.attach(provider, expired: try configuration.loadExpiredCertificate())
@@ -37,8 +40,10 @@ final class RelayTLS: Sendable {
     func renew(_ configuration: RelayConfiguration) throws(CryptoError) {
         let provider = try Self.providerContext(configuration)
         let device = try Self.deviceContext(configuration)
+        let web = try Self.webContext(configuration)
         self.provider.renew(provider)
         self.device.renew(device)
+        self.web.renew(web)
         lookAtCertificate(of: device, configuration)
     }
 
@@ -54,6 +59,10 @@ final class RelayTLS: Sendable {
     {
         try configuration.loadCertificate(
             configuration.providerTrustFile.map { .requested(trustFile: $0) } ?? .none)
+    }
+
+    private static func webContext(_ configuration: RelayConfiguration) throws(CryptoError) -> TLSContext {
+        try configuration.loadCertificate(protocols: ["h2", "http/1.1"])
     }
 
     private static func deviceContext(_ configuration: RelayConfiguration) throws(CryptoError) -> TLSContext {
@@ -73,11 +82,11 @@ extension RelayConfiguration {
     ///
     /// - Throws: a sentence that names the faulty file.
     package func loadCertificate(
-        _ clientCertificates: TLSContext.ClientCertificates = .none
+        _ clientCertificates: TLSContext.ClientCertificates = .none, protocols: [String] = ["h2"]
     ) throws(CryptoError) -> TLSContext {
         try TLSContext.server(
             certificateChainFile: certificateChainFile, privateKeyFile: privateKeyFile,
-            keyReaders: privateKeyReaders, alpn: ["h2"], allowsMissingALPN: true,
+            keyReaders: privateKeyReaders, alpn: protocols, allowsMissingALPN: true,
             clientCertificates: clientCertificates, records: tlsRecords)
     }
 }

@@ -12,6 +12,7 @@ struct ShardThread: Sendable {
         let providers: [SocketAddress]
         let developmentProviders: [SocketAddress]
         let devices: [SocketAddress]
+        let web: [SocketAddress]
         /// The console's address; nil on other shards than shard 0, and if it is off.
         let console: SocketAddress?
     }
@@ -117,15 +118,23 @@ struct ShardThread: Sendable {
         for listener in devices { listener.isPaced = true }
         loop.pace = HandshakeLimiter(
             horizonMilliseconds: Limits.handshakeMilliseconds, least: Limits.handshakesLeast)
-        shard.listeners = providers + developmentProviders + devices
+        let web = try listen(at: configuration.web?.addresses ?? []) { address in
+            try loop.listen(
+                address, renewable: parts.tls.web, port: .shared, inherited: configuration.sockets
+            ) { [unowned shard] _ in
+                shard.context.isDraining ? nil : WebDoor(on: shard.web)
+            }
+        }
+        shard.listeners = providers + developmentProviders + devices + web
         for listener in providers + developmentProviders {
             guardListener(listener, shard.context.providerEnds, shard.context)
         }
         for listener in devices { guardListener(listener, shard.context.deviceEnds, shard.context) }
+        for listener in web { guardListener(listener, shard.context.webEnds, shard.context) }
         let console = index == 0 ? try listenForOperator(shard, registry, providers, on: loop) : nil
         return Listening(
             providers: providers.map(\.address), developmentProviders: developmentProviders.map(\.address),
-            devices: devices.map(\.address), console: console)
+            devices: devices.map(\.address), web: web.map(\.address), console: console)
     }
 
     /// Listens on the control socket, and for the console if there is one. Returns the console's address.

@@ -17,7 +17,6 @@ enum DevCommand: Command {
         guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let topics = try topics(options)
         let ports = try Ports(options)
-        let fidelity = try fidelity(options)
         let level = try options.choice("log-level", of: LogLevel.self)?.level ?? .warning
         let format = try options.choice("log-format", of: LogFormat.self) ?? .text
         let folder = try DevFolder(options)
@@ -40,15 +39,16 @@ enum DevCommand: Command {
         )
         configuration.providerTrustFile = folder.authorityFile
         configuration.developmentProviderAddresses = [try SocketAddress(host: host, port: ports.development)]
-        configuration.fidelity = fidelity
+        configuration.fidelity = try fidelity(options)
         configuration.console = try DevConsole.make(options, host: host)
+        configuration.web = try DevWeb.make(options, place)
         configuration.bench = bench
         configuration.expiredCertificateFile = folder.expiredCertificateFile
         configuration.lookupKeys = try lookupKeys(options)
-        try configuration.readBounds { setting, range in
-            try options.integer(setting.rawValue, in: range)
-        } _: { setting, words in
-            try word(options, setting, words)
+        try configuration.readBounds {
+            try options.integer($0.rawValue, in: $1)
+        } _: {
+            try word(options, $0, $1)
         }
         let log = try ServiceLog.start(LogThreshold(level), format).log
         let served = try await ServedRelay.start(
@@ -194,6 +194,7 @@ enum DevCommand: Command {
             enrolmentKey: try folder.enrolmentKey(),
             enrolmentKeyFile: folder.enrolmentKeyFile,
             controlAddress: "unix:" + folder.controlSocket,
+            webURL: try DevWeb.url(relay, place, enrolmentKey: folder.enrolmentKey()),
             process: getpid()
         )
     }
@@ -230,7 +231,7 @@ enum DevCommand: Command {
                 "metrics-address", "ADDRESS|off",
                 "The address of /metrics, /livez and /readyz, such as \(Settings.usualMetricsAddress); "
                     + "off if not given."),
-        ] + DevPlace.options + DevConsole.options + DevBench.options + [
+        ] + DevPlace.options + DevConsole.options + DevWeb.options + DevBench.options + [
             .flag(
                 "apple", "Behave as Apple does in everything, even where that is less useful in production.")
         ] + (Setting.fidelity + RelayConfiguration.bounds + furtherSettings).map(\.option) + [

@@ -45,6 +45,8 @@ struct DevValues: Codable, Equatable {
     var metricsAddress: String?
     /// The address and port for captures and rules over HTTP/1.1; nil for none.
     var capturesAddress: String?
+    /// The URL with which a browser enrols for Web Push; nil without a web port.
+    var webURL: String?
     /// The link that signs in to the console, once; nil if the console is off.
     var consoleLink: String?
     /// The process number of the relay.

@@ -25,10 +25,11 @@ enum ServeCommand: Command {
             callbacks: settings.callbacks, log: log)
         let relay = served.relay
         let development = list(relay.developmentProviderAddresses)
+        let web = relay.webAddresses.isEmpty ? "" : "browsers to \(list(relay.webAddresses)), "
         log.notice(
             "ready: providers connect to \(list(relay.providerAddresses))"
                 + "\(development.isEmpty ? "" : " and \(development) (development)"), devices to "
-                + "\(list(relay.deviceAddresses)), the operator to \(settings.relay.controlAddress); "
+                + "\(list(relay.deviceAddresses)), \(web)the operator to \(settings.relay.controlAddress); "
                 + "\(settings.relay.shards) shards, \(DescriptorNeed.roomNow)")
         var inForce = atStart.texts
         return await served.untilEnd {

@@ -31,7 +31,7 @@ struct ServedRelay {
     ) async throws -> ServedRelay {
         let addresses =
             configuration.providerAddresses.count + configuration.developmentProviderAddresses.count
-            + configuration.deviceAddresses.count
+            + configuration.deviceAddresses.count + (configuration.web?.addresses.count ?? 0)
         let calls = callbacks == nil ? 0 : Limits.callbacksUnderWay.all
         try DescriptorNeed.relay(
             shards: configuration.shards, addresses: addresses, callbacks: calls

@@ -11,7 +11,7 @@ struct SocketActivation {
     private static let settings: [String: Setting] = [
         "provider": .providerAddress, "development-provider": .developmentProviderAddress,
         "device": .deviceAddress, "control": .controlAddress, "metrics": .metricsAddress,
-        "console": .consoleAddress,
+        "console": .consoleAddress, "web": .webAddress,
     ]
 
     /// Takes over the sockets with which this process was started; nil if there are none.
@@ -39,7 +39,8 @@ struct SocketActivation {
             // Commands find the control socket by its setting, and the address of metrics and of the console says
             // whether they need protection.
             let mustAgree =
-                [.controlAddress, .metricsAddress, .consoleAddress].contains(setting) || texts[setting] != nil
+                [.controlAddress, .metricsAddress, .consoleAddress, .webAddress].contains(setting)
+                || texts[setting] != nil
             guard !mustAgree || Set(configured) == Set(addresses) else {
                 let (wanted, passed) = (Self.list(configured), Self.list(addresses))
                 throw texts.mistake(
@@ -51,6 +52,7 @@ struct SocketActivation {
             case .providerAddress: relay.providerAddresses = addresses
             case .developmentProviderAddress: relay.developmentProviderAddresses = addresses
             case .deviceAddress: relay.deviceAddresses = addresses
+            case .webAddress: relay.web?.addresses = addresses
             default: break
             }
         }
@@ -64,6 +66,7 @@ struct SocketActivation {
         case .providerAddress: relay.providerAddresses
         case .developmentProviderAddress: relay.developmentProviderAddresses
         case .deviceAddress: relay.deviceAddresses
+        case .webAddress: relay.web?.addresses ?? []
         case .controlAddress: [relay.controlAddress]
         case .consoleAddress: relay.console.map { [$0.address] } ?? []
         default: metrics.map { [$0.address] } ?? []

@@ -21,9 +21,10 @@ extension Settings {
         let providers = try internetAddresses(.providerAddress) ?? [SocketAddress("0.0.0.0:2197")]
         let devices = try internetAddresses(.deviceAddress) ?? [SocketAddress("0.0.0.0:5223")]
         let development = try internetAddresses(.developmentProviderAddress) ?? []
+        let web = try web()
         try requireDistinct([
             (.providerAddress, providers), (.developmentProviderAddress, development),
-            (.deviceAddress, devices),
+            (.deviceAddress, devices), (.webAddress, web?.addresses ?? []),
         ])
         let certificate = try texts.required(.certificate)
         let privateKey = try texts.required(.privateKey)
@@ -58,6 +59,7 @@ extension Settings {
             try texts.value(setting, form: words.joined(separator: " or ")) { words.contains($0) ? $0 : nil }
         }
         relay.console = try console()
+        relay.web = web
         if try texts.boolean(.capture) == true {
             try requireLoopback(providers + development + devices)
             relay.bench = DevBench.make()
@@ -69,6 +71,20 @@ extension Settings {
             relay: relay, store: store, metrics: metrics,
             callbacks: try callbacks(), logLevel: logLevel?.level ?? .info,
             logFormat: try texts.choice(.logFormat, of: LogFormat.self) ?? .text)
+    }
+
+    /// The web port; nil if it is off.
+    private func web() throws -> RelayConfiguration.Web? {
+        let form = "https://, a host, and perhaps a port, such as https://push.example.org"
+        let origin = try texts.value(.publicURL, form: form) { RelayConfiguration.Web.origin($0) }
+        guard let addresses = try internetAddresses(.webAddress) else { return nil }
+        guard let origin else {
+            throw texts.mistake(
+                .webAddress,
+                "needs public-url, the URL under which senders reach it, such as "
+                    + "https://push.example.org")
+        }
+        return RelayConfiguration.Web(addresses: addresses, origin: origin)
     }
 
     /// The console; nil if it is off.

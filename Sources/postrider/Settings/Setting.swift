@@ -10,6 +10,8 @@ enum Setting: String, SettingName {
     case controlAddress = "control-address"
     case metricsAddress = "metrics-address"
     case metricsToken = "metrics-token"
+    case webAddress = "web-address"
+    case publicURL = "public-url"
     case consoleAddress = "console-address"
     case consolePayloads = "console-payloads"
     case certificate = "certificate"
@@ -57,12 +59,14 @@ enum Setting: String, SettingName {
     /// The settings that a reload does not apply; docs/operate/certificates.md says why.
     static let keptFromStart: Set<Setting> = [
         .providerAddress, .developmentProviderAddress, .deviceAddress, .controlAddress, .metricsAddress,
-        .consoleAddress, .consolePayloads, .dataDirectory, .store, .acceptLosses, .shards, .onPresence,
+        .webAddress, .publicURL, .consoleAddress, .consolePayloads, .dataDirectory, .store, .acceptLosses,
+        .shards, .onPresence,
         .callbackAllow, .callbackSecret, .trace, .traceMebibytes, .capture,
     ]
 
     static let lists: Set<Setting> = [
-        .providerAddress, .developmentProviderAddress, .deviceAddress, .privateKeyGroup, .onPresence,
+        .providerAddress, .developmentProviderAddress, .deviceAddress, .webAddress, .privateKeyGroup,
+        .onPresence,
         .lookupKeys, .callbackAllow, .quotas,
     ]
 
@@ -84,7 +88,9 @@ enum Setting: String, SettingName {
 
     private var argument: Option.Argument {
         switch self {
-        case .providerAddress, .developmentProviderAddress, .deviceAddress: .required("ADDRESS,…")
+        case .providerAddress, .developmentProviderAddress, .deviceAddress, .webAddress:
+            .required("ADDRESS,…")
+        case .publicURL: .required("https://…")
         case .privateKeyGroup: .required("GROUP,…")
         case .onPresence: .required("PROGRAM,ARGUMENT,…")
         case .lookupKeys: .required("KEY,…")
@@ -120,6 +126,11 @@ enum Setting: String, SettingName {
                 + "address that other machines can reach needs --metrics-token."
         case .metricsToken:
             "A file with the SHA-256 of each bearer token that may read the metrics, one per line."
+        case .webAddress:
+            "The addresses for Web Push, HTTPS with the relay's certificate: senders, and browsers as "
+                + "devices; none if not given."
+        case .publicURL:
+            "The URL under which senders reach web-address, without a path; required with web-address."
         case .consoleAddress:
             "The address of the console, HTTPS with the relay's certificate; off if not given."
         case .consolePayloads: "Whether the console shows payloads of captures; false if not given."

@@ -147,11 +147,11 @@ final class SimulatedRelay {
 
     private func migrator(of index: Int) -> ConnectionMigrator {
         ConnectionMigrator(
-            detach: { ($0.wire as? SimulatedWire)?.detach().map { UInt64($0) } },
+            detach: { ($0 as? SimulatedWire)?.detach().map { UInt64($0) } },
             adopt: { [unowned self] number in
                 guard let wire = wires.first(where: { $0.number == Int(number) }) else { return nil }
                 wire.adopt(by: index)
-                return wire.session?.owner as? DeviceSession
+                return wire.session
             })
     }
 

@@ -1,6 +1,7 @@
 import PostriderCourier
 import PostriderNotifications
 import PostriderProviderAPI
+import PostriderWebPush
 import RelayFixtures
 import Testing
 
@@ -121,13 +122,27 @@ struct ShardMessageTests {
         ]
     }
 
+    private static let web: [WebMessage] = {
+        let fields = ["ttl": ["1"], "topic": ["a"], "content-encoding": ["aes128gcm"]]
+        let request = try? WebPushRequest(body: [1, 2]) { fields[$0] ?? [] }
+        let pushes = request.map { request in
+            WebPush(
+                identity: notification.identity, device: Samples.device, registration: Samples.first,
+                request: request)
+        }
+        let address = Samples.replyAddress(1)
+        return [pushes].compactMap { $0 }.map { .push($0, address) } + [
+            .refused(.forbidden(.expired), address), .arrived(connection: 1),
+        ]
+    }()
+
     private static let all: [ShardMessage] =
         pushes.map { .push($0) } + devices.map { .device($0) } + channels.map { .channel($0) }
         + [
             .registry(.applied(ticket: 1, .success(()))), .registry(.applied(ticket: 1, .failure(failure))),
             .registry(.policyChanged(generation: 2)),
         ]
-        + controls.map { .control($0) } + [
+        + controls.map { .control($0) } + web.map { .web($0) } + [
             .lifecycle(.drain), .lifecycle(.settingsChanged), .lifecycle(.stop),
         ]
 
@@ -148,6 +163,9 @@ struct ShardMessageTests {
         case .channel(.subscribed): "subscribed"
         case .channel(.broadcast): "broadcast"
         case .channel(.removed): "removed"
+        case .web(.push): "web push"
+        case .web(.refused): "refused web push"
+        case .web(.arrived): "arrived browser"
         case .registry(.applied): "applied"
         case .registry(.policyChanged): "policy"
         case .control(.question): "question"
@@ -183,7 +201,7 @@ struct ShardMessageTests {
     }
 
     @Test("of every kind is looked at")
-    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 27) }
+    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 30) }
 
     @Test("would be seen to hold an object or a closure if it did")
     private func seen() {

@@ -50,7 +50,7 @@ struct WebSocketTests {
         let bytes: [UInt8] = [0x81, 0x85, 0x37, 0xFA, 0x21, 0x3D, 0x7F, 0x9F, 0x4D, 0x51, 0x58]
         #expect(Talk(bytes).events == [.text("Hello")])
         var connection = WebSocketConnection()
-        connection.send("Hello")
+        connection.send(Array("Hello".utf8).span)
         #expect(connection.output == [0x81, 0x05, 0x48, 0x65, 0x6C, 0x6C, 0x6F])
     }
 
@@ -76,7 +76,7 @@ struct WebSocketTests {
     func close() {
         var talk = Talk(Self.frame(0x88, [0x03, 0xE9] + Array("bye".utf8)) + Self.text("more"))
         #expect(talk.events == [.closed(code: 1001)])
-        talk.connection.send("more")
+        talk.connection.send(Array("more".utf8).span)
         #expect(talk.output == [0x88, 2, 0x03, 0xE9])
         #expect(talk.connection.isClosed)
         #expect(Talk(Self.frame(0x88, [])).output == [0x88, 0])
@@ -97,10 +97,10 @@ struct WebSocketTests {
     @Test("sends long messages in the right form")
     func longMessages() {
         var connection = WebSocketConnection()
-        connection.send(String(repeating: "a", count: 300))
+        connection.send([UInt8](repeating: 0x61, count: 300).span)
         #expect(connection.output.prefix(4) == [0x81, 126, 1, 44] && connection.output.count == 304)
         connection.output = []
-        connection.send(String(repeating: "a", count: 65_536))
+        connection.send([UInt8](repeating: 0x61, count: 65_536).span)
         #expect(connection.output.prefix(10) == [0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0])
     }
 

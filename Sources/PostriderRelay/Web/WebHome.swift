@@ -1,0 +1,161 @@
+import PostriderCourier
+import PostriderDeviceQueue
+import PostriderNotifications
+import PostriderWebPush
+
+/// Web Push at the home of a browser: its subscriptions, and the messages to them.
+final class WebHome {
+    /// A browser's wish to change its subscriptions.
+    enum Wish {
+        case register(channel: String, key: VAPIDKey?)
+        case unregister(channel: String)
+    }
+
+    private let context: ShardContext
+    private let home: DeviceHome
+    private let changes: RegistryChanges
+    private let routes: WebRoutes
+    private let verifier: VAPIDVerifier
+    private(set) var subscriptions = WebSubscriptions()
+    /// The wishes of browsers that have no answer yet; the ledger has the first of each.
+    private var wishes: [DeviceIdentity: [(wish: Wish, session: WebDeviceSession)]] = [:]
+
+    init(
+        _ context: ShardContext, _ home: DeviceHome, _ changes: RegistryChanges, _ routes: WebRoutes,
+        origin: String
+    ) {
+        self.context = context
+        self.home = home
+        self.changes = changes
+        self.routes = routes
+        verifier = VAPIDVerifier(origin: origin)
+    }
+
+    /// Adds the subscriptions from the store whose home is this shard.
+    func restore(_ registry: Registry) {
+        for subscription in registry.webSubscriptions
+        where context.home(of: subscription.device) == context.index { subscriptions.put(subscription) }
+    }
+
+    /// A device was removed.
+    func forget(_ device: DeviceIdentity) { subscriptions.remove(device) }
+
+    /// A message for a subscription whose home is this shard.
+    func push(_ push: WebPush, _ address: ReplyAddress) {
+        do throws(WebPushRejection) {
+            guard let entry = home.entries[push.device],
+                let subscription = subscriptions[push.device, push.registration],
+                let registration = entry.device.registrations[push.registration]
+            else { throw .notFound }
+            guard registration.unregisteredAt == nil else { throw .gone }
+            try verifier.verify(push.request.credentials, for: subscription.senderKey, at: context.now)
+            home.offer(push.notification(at: context.now), address)
+        } catch {
+            context.outbox.send(.web(.refused(error, address)), to: Int(address.shard))
+        }
+    }
+
+    // MARK: Subscriptions
+
+    /// A browser wishes to change its subscriptions. Wishes are granted in order.
+    func take(_ wish: Wish, of session: WebDeviceSession) {
+        guard let entry = session.currentEntry else { return }
+        wishes[entry.identity, default: []].append((wish, session))
+        if wishes[entry.identity]?.count == 1 { workOff(entry) }
+    }
+
+    /// Processes the wishes of a browser, up to the first that changes the registry.
+    private func workOff(_ entry: DeviceEntry) {
+        while let (wish, session) = wishes[entry.identity]?.first {
+            switch wish {
+            case .register(let channel, let key):
+                if register(channel, key, for: session, at: entry) { return }
+            case .unregister(let channel):
+                if unregister(channel, for: session, at: entry) { return }
+            }
+            wishes[entry.identity]?.removeFirst()
+        }
+        wishes[entry.identity] = nil
+    }
+
+    /// The valid subscription of a channel.
+    private func valid(_ channel: String, of entry: DeviceEntry) -> WebSubscriptions.Entry? {
+        subscriptions.all(of: channel, on: entry.identity).last {
+            entry.device.registrations[$0.number].map { $0.unregisteredAt == nil } ?? false
+        }
+    }
+
+    /// Subscribes. Returns whether the ledger has to make that durable first.
+    private func register(
+        _ channel: String, _ key: VAPIDKey?, for session: WebDeviceSession, at entry: DeviceEntry
+    ) -> Bool {
+        if let known = valid(channel, of: entry) {
+            if known.senderKey == key {
+                session.registered(channel, at: routes.endpoint(of: entry.identity, known.number))
+            } else {
+                session.registrationFailed(channel, status: 409)
+            }
+            return false
+        }
+        guard entry.device.hasRoomForRegistration(inPlaceOf: nil),
+            context.quotas(of: WebPush.topic)?.hasRoomForDevice() ?? true
+        else {
+            session.registrationFailed(channel, status: 429)
+            return false
+        }
+        let number = entry.device.nextRegistrationNumber(in: .production)
+        let record = RegistrationRecord(
+            device: entry.identity, number: number, topic: WebPush.topic, registeredAt: context.now,
+            unregisteredAt: nil)
+        let subscription = WebSubscription(
+            device: entry.identity, number: number, channel: channel, senderKey: key?.bytes)
+        put(record, [.putWebSubscription(subscription)], at: entry) { [unowned self] isDone in
+            guard isDone else { return session.registrationFailed(channel, status: 503) }
+            subscriptions.put(subscription)
+            session.registered(channel, at: routes.endpoint(of: entry.identity, number))
+        }
+        return true
+    }
+
+    /// Ends a subscription. Returns whether the ledger has to make that durable first.
+    private func unregister(
+        _ channel: String, for session: WebDeviceSession, at entry: DeviceEntry
+    ) -> Bool {
+        guard let known = valid(channel, of: entry),
+            let registration = entry.device.registrations[known.number]
+        else {
+            session.unregistered(channel)
+            return false
+        }
+        let record = RegistrationRecord(
+            device: entry.identity, number: known.number, topic: WebPush.topic,
+            registeredAt: registration.registeredAt, unregisteredAt: context.now)
+        put(record, [], at: entry) { isDone in
+            guard isDone else {
+                return session.leave(
+                    .overloaded, retryAfterMilliseconds: 5_000, "subscriptions cannot be stored now")
+            }
+            session.unregistered(channel)
+        }
+        return true
+    }
+
+    /// Makes a registration, or its end, durable. Then it takes effect, and the next wish is processed.
+    private func put(
+        _ record: RegistrationRecord, _ more: [RegistryChange], at entry: DeviceEntry,
+        then: @escaping (Bool) -> Void
+    ) {
+        let records = entry.withCorrections([record], now: context.now)
+        changes.apply(records.map { .putRegistration($0) } + more) { [unowned self] result in
+            entry.noteChanged([record], isDurable: result.isSuccess)
+            let isDone = result.isSuccess && home.entries[entry.identity] === entry
+            if isDone {
+                home.with(entry) { device, _, tally, effects in device.apply(record, &tally, &effects) }
+                if !context.quotas.areNone { home.charge(entry) }
+            }
+            then(isDone)
+            wishes[entry.identity]?.removeFirst()
+            workOff(entry)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import PostriderNotifications
+import PostriderWebPush
+
+/// The messages about Web Push.
+enum WebMessage: Sendable {
+    /// To the device's home: a sender's request, whose form is checked.
+    case push(WebPush, ReplyAddress)
+    /// To the sender's shard: the request was refused.
+    case refused(WebPushRejection, ReplyAddress)
+    /// To the home: a browser has presented this identity on another shard. Its connection is in
+    /// ``ConnectionsInTransit`` under this number.
+    case arrived(connection: UInt64)
+}
+
+/// A message of an application server on its way to the subscription's home.
+struct WebPush: Sendable {
+    /// Its identity, which the relay has drawn.
+    let identity: NotificationIdentity
+    let device: DeviceIdentity
+    let registration: RegistrationNumber
+    let request: WebPushRequest
+
+    /// The topic of all subscriptions of Web Push, in metrics, quotas and the trace.
+    static let topic: Topic = {
+        guard let topic = Topic("web-push") else { preconditionFailure("the text is a topic") }
+        return topic
+    }()
+
+    /// The notification that the device's queue gets.
+    func notification(at now: Moment) -> Notification {
+        Notification(
+            identity: identity, device: device, registration: registration, topic: Self.topic, pushType: nil,
+            priority: request.urgency.priority, expiration: request.expiration(at: now),
+            collapseIdentifier: request.topic, payload: request.message.stored, acceptedAt: now)
+    }
+}
+
+extension WebPushRequest.Urgency {
+    /// A browser that is connected takes everything, so the lower priorities only say what is dropped first.
+    fileprivate var priority: Priority {
+        switch self {
+        case .high, .normal: .immediate
+        case .low, .veryLow: .considerate
+        }
+    }
+}
+
+extension WebPushRejection {
+    /// The answer to a message that a device's home has refused.
+    init(_ rejection: Rejection) {
+        self =
+            switch rejection {
+            case .unregistered, .expiredToken: .gone
+            case .badDeviceToken, .deviceTokenNotForTopic: .notFound
+            case .payloadTooLarge: .messageTooLarge
+            case .tooManyRequests: .tooManyRequests(retryAfterSeconds: 1)
+            default: .unavailable(retryAfterSeconds: 10)
+            }
+    }
+}

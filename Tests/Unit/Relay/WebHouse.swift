@@ -1,0 +1,242 @@
+import Foundation
+import PostriderNotifications
+import PostriderTransport
+import RelayFixtures
+import Testing
+
+@testable import PostriderProviderAPI
+@testable import PostriderRelay
+
+/// One shard with a web port, and connections to it. The test controls the ledger and the time.
+final class WebHouse {
+    /// The enrolment key in the URL of browsers.
+    static let key = "browsers-9"
+    static let origin = "https://push.example.org"
+
+    let clock = HandClock()
+    let ledger = HandLedger()
+    private let complaints = LoggedLines()
+    private(set) lazy var shard = makeShard()
+    private let codec: DeviceTokenCodec
+    private let policy: AccessPolicy
+    private var lines: [WebLine] = []
+
+    init() throws {
+        codec = try DeviceTokenCodec(secrets: [Provider.secret])
+        let key = EnrolmentKeyRecord(
+            name: "browsers", digest: EnrolmentKey.digest(Self.key), addedAt: Samples.now)
+        policy = AccessPolicy(
+            generation: 1, providerKeys: [], topics: [], enrolmentKeys: [key], log: .none)
+    }
+
+    private func makeShard() -> Shard {
+        let context = ShardContext(
+            index: 0, scheduler: clock,
+            outbox: Outbox(
+                ownIndex: 0, shards: [{ $0.isEmpty }], ledger: { [ledger] in ledger.take(&$0) }),
+            rows: RowSequence(after: QueueRow(0)), codec: codec, policies: PolicyInForce(policy),
+            random: Numbers(), log: complaints.log)
+        var settings = ShardSettings()
+        settings.webOrigin = Self.origin
+        return Shard(
+            context, settings, migrator: ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil }))
+    }
+
+    /// All log lines.
+    var logged: [String] { complaints.all.map(\.text) }
+
+    /// Opens a connection.
+    func open(speaking negotiated: String? = "http/1.1") -> WebLine {
+        let line = WebLine(WebDoor(on: shard.web), negotiated)
+        lines.append(line)
+        return line
+    }
+
+    /// Connects a browser and says hello. The ledger does what that needs.
+    func connect(_ uaid: String = "", key: String = WebHouse.key) throws -> Browser {
+        let browser = Browser(open(), path: "/" + key)
+        browser.say(#"{"messageType":"hello","uaid":"\#(uaid)","use_webpush":true}"#)
+        run()
+        commit()
+        return browser
+    }
+
+    /// Posts a message and returns the connection on which its answer comes.
+    func post(
+        _ body: String = "secret", to endpoint: String, _ fields: [String: String] = [:]
+    ) throws -> WebLine {
+        let path = try #require(endpoint.hasPrefix(Self.origin) ? endpoint.dropFirst(Self.origin.count) : nil)
+        let usual = ["TTL": "60", "Content-Encoding": "aes128gcm"].merging(fields) { $1 }
+        let head = usual.filter { !$0.value.isEmpty }.map { "\($0.key): \($0.value)\r\n" }.joined()
+        let line = open()
+        line.send(
+            "POST \(path) HTTP/1.1\r\nHost: push.example.org\r\n\(head)"
+                + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+        run()
+        return line
+    }
+
+    /// Lets the ledger do all that it was asked to do.
+    func commit(isDurable: Bool = true) {
+        var messages = ledger.work(isDurable: isDurable)
+        shard.receive(&messages)
+        run()
+    }
+
+    func advance(bySeconds seconds: Int) {
+        for _ in 0..<seconds {
+            clock.advance(byMilliseconds: 1000)
+            for line in lines { line.look() }
+        }
+        run()
+    }
+
+    /// Ends the turn until nothing more is sent.
+    func run() {
+        repeat { shard.turnEnded() } while lines.map({ $0.flush() }).contains(true)
+    }
+}
+
+/// One connection to the web port.
+final class WebLine {
+    private final class Wire: ConnectionOutput {
+        let peer: Peer
+        var isDirty = false
+        var closed: CloseReason?
+        var isReading = true
+        let isBlocked = false
+
+        init(_ peer: Peer) { self.peer = peer }
+
+        func setNeedsFlush() { isDirty = true }
+
+        func close(_ reason: CloseReason) {
+            closed = closed ?? reason
+            isDirty = true
+        }
+
+        func abort(_ reason: CloseReason) { closed = closed ?? reason }
+        func pauseReading() { isReading = false }
+        func resumeReading() { isReading = true }
+    }
+
+    private let door: WebDoor
+    private let wire: Wire
+    private var isOver = false
+    /// What the relay has sent.
+    var heard: [UInt8] = []
+
+    init(_ door: WebDoor, _ negotiated: String?) {
+        self.door = door
+        wire = Wire(Peer(address: "192.0.2.1:1", negotiatedProtocol: negotiated))
+        door.opened(on: wire)
+    }
+
+    var text: String { String(decoding: heard, as: UTF8.self) }
+    /// The status of the first answer.
+    var status: Int? { text.split(separator: " ").dropFirst().first.flatMap { Int($0) } }
+    var closed: CloseReason? { wire.closed }
+    var isReading: Bool { wire.isReading }
+
+    func send(_ text: String) { send(Array(text.utf8)) }
+
+    func send(_ bytes: [UInt8]) {
+        if closed == nil { door.received(bytes.span) }
+    }
+
+    func look() {
+        if closed == nil, door.isKeptWaiting { door.look() }
+    }
+
+    /// The client cuts the connection.
+    func cut() { wire.abort(.peerReset) }
+
+    fileprivate func flush() -> Bool {
+        guard !isOver else { return false }
+        let before = heard.count
+        if wire.isDirty {
+            wire.isDirty = false
+            door.flush(into: &heard)
+        }
+        if let reason = wire.closed {
+            isOver = true
+            door.closed(reason)
+        }
+        return heard.count > before || isOver
+    }
+}
+
+/// A browser's end of a WebSocket.
+final class Browser {
+    let line: WebLine
+
+    init(_ line: WebLine, path: String) {
+        self.line = line
+        line.send(
+            "GET \(path) HTTP/1.1\r\nHost: push.example.org\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+                + "Sec-WebSocket-Protocol: push-notification\r\n\r\n")
+    }
+
+    func say(_ text: String) { say(opcode: 1, Array(text.utf8)) }
+
+    func say(opcode: UInt8, _ payload: [UInt8]) {
+        let length =
+            payload.count < 126
+            ? [0x80 | UInt8(payload.count)]
+            : [0xFE, UInt8(payload.count >> 8), UInt8(truncatingIfNeeded: payload.count)]
+        let mask: [UInt8] = [1, 2, 3, 4]
+        line.send([0x80 | opcode] + length + mask + payload.enumerated().map { $1 ^ mask[$0 % 4] })
+    }
+
+    func acknowledge(_ notification: [String: Any]) throws {
+        let version = try #require(notification["version"] as? String)
+        let channel = try #require(notification["channelID"] as? String)
+        let update = #"{"channelID":"\#(channel)","version":"\#(version)","code":100}"#
+        say(#"{"messageType":"ack","updates":[\#(update)]}"#)
+    }
+
+    /// The frames that have arrived, by opcode and payload.
+    private var frames: [(opcode: UInt8, payload: [UInt8])] {
+        guard let start = line.text.range(of: "\r\n\r\n") else { return [] }
+        var rest = line.heard[line.text[..<start.upperBound].utf8.count...]
+        var frames: [(UInt8, [UInt8])] = []
+        while let first = rest.popFirst(), let second = rest.popFirst() {
+            var count = Int(second)
+            if second == 126 { count = Int(rest.removeFirst()) << 8 | Int(rest.removeFirst()) }
+            frames.append((first & 0x0F, Array(rest.prefix(count))))
+            rest = rest.dropFirst(count)
+        }
+        return frames
+    }
+
+    /// The messages that have arrived, in order.
+    var messages: [[String: Any]] {
+        frames.filter { $0.opcode == 1 }.compactMap {
+            try? JSONSerialization.jsonObject(with: Data($0.payload)) as? [String: Any]
+        }
+    }
+
+    /// The messages of a type.
+    func messages(_ type: String) -> [[String: Any]] {
+        messages.filter { $0["messageType"] as? String == type }
+    }
+
+    /// The identity in the answer to hello.
+    var uaid: String? { messages("hello").last?["uaid"] as? String }
+
+    /// The code of the close frame.
+    var closeCode: Int? {
+        frames.first { $0.opcode == 8 }.map { Int($0.payload[0]) << 8 | Int($0.payload[1]) }
+    }
+
+    /// The contents of the notifications that have arrived, in order.
+    var contents: [String] {
+        messages("notification").map { notification in
+            let text = (notification["data"] as? String ?? "")
+                .replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
+            let padded = text + String(repeating: "=", count: (4 - text.count % 4) % 4)
+            return Data(base64Encoded: padded).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        }
+    }
+}
