@@ -90,7 +90,7 @@ extension ShardReport {
         var ends = MetricFamily(
             "postrider_connections_ended_total", .counter,
             "Connections that ended, by side and reason, with those that ended in their TLS handshake.")
-        for port in [ConnectionEnds.Port.provider, .device] {
+        for port in [ConnectionEnds.Port.provider, .device, .web] {
             for reason in ConnectionEndKind.allCases {
                 let count = measures.ends[port]?[reason] ?? 0
                 ends.add(count, ("side", port.rawValue), ("reason", reason.rawValue))
@@ -99,7 +99,7 @@ extension ShardReport {
         var handshakes = MetricFamily(
             "postrider_tls_handshake_seconds", .histogram,
             "From the acceptance of a connection to the end of its TLS handshake, by side.")
-        for port in [ConnectionEnds.Port.provider, .device] {
+        for port in [ConnectionEnds.Port.provider, .device, .web] {
             if let histogram = measures.handshakes[port] {
                 handshakes.add(histogram, ("side", port.rawValue))
             }
