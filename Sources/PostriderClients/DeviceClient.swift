@@ -13,8 +13,9 @@ public import PostriderTransport
 public final class DeviceClient {
     /// The identity of the device, its relay, and the timeouts.
     public struct Configuration: Sendable {
-        /// The relay.
-        public var relay: Server
+        /// The addresses of the relay, in the order of preference; at least one. All of them must lead to the same
+        /// relay, or at least to ones that know the same devices.
+        public var relays: [Server]
         /// The device identity from the enrolment.
         public var identity: DeviceIdentity
         /// The device secret from the enrolment, 32 bytes.
@@ -38,8 +39,8 @@ public final class DeviceClient {
         public var goodbyeMilliseconds = 2_000
 
         /// Creates a configuration from the values that have no default.
-        public init(relay: Server, identity: DeviceIdentity, secret: [UInt8], agent: String) {
-            self.relay = relay
+        public init(relays: [Server], identity: DeviceIdentity, secret: [UInt8], agent: String) {
+            self.relays = relays
             self.identity = identity
             self.secret = secret
             self.agent = agent
@@ -58,7 +59,9 @@ public final class DeviceClient {
     let loop: EventLoop
     unowned let delegate: any DeviceClientDelegate
     private let random: () -> UInt64
-    private var backoff: Backoff
+    private var rotation: RelayRotation
+    /// The address of the relay that the client uses, or has used last.
+    public private(set) var relay: Server
     private var state = State.stopped
     private var lastLink = LinkNumber(value: 0)
     private var wanted: [String: Environment]
@@ -67,8 +70,6 @@ public final class DeviceClient {
     private var whenStopped: [() -> Void] = []
     /// What is known of the network paths that were used.
     var paths = PathKeepalives()
-    /// How many times in succession another connection replaced this one.
-    private var replacements = 0
     private lazy var pause = loop.makeTimer { [unowned self] in connect() }
 
     /// Creates a client, which does nothing before ``start()``.
@@ -85,7 +86,8 @@ public final class DeviceClient {
         self.loop = loop
         self.delegate = delegate
         self.random = random
-        self.backoff = backoff
+        rotation = RelayRotation(of: configuration.relays.count, backoff)
+        relay = configuration.relays[0]
         wanted = topics
     }
 
@@ -101,9 +103,14 @@ public final class DeviceClient {
         if case .linked(let connection) = state { connection.isOpen } else { false }
     }
 
+    /// The address of the relay that the client uses next, while it waits.
+    public var nextRelay: Server { configuration.relays[rotation.current] }
+
     /// Connects, and reconnects from now on until ``stop(for:_:)`` or a final end.
     public func start() {
-        if case .stopped = state { connect() }
+        guard case .stopped = state else { return }
+        rotation.restart()
+        connect()
     }
 
     /// Says goodbye if there is a link, and does not reconnect. `whenStopped` is called once, when the link is gone;
@@ -176,6 +183,7 @@ public final class DeviceClient {
 
     private func connect() {
         lastLink = LinkNumber(value: lastLink.value + 1)
+        relay = nextRelay
         let connection = DeviceConnection(
             lastLink, of: self, wanted: wanted, unwanted: unwanted, reception: reception)
         state = .linked(connection)
@@ -188,7 +196,9 @@ public final class DeviceClient {
     /// Handles an event of the link.
     func heard(_ event: DeviceLink.Event, over link: LinkNumber) {
         switch event {
-        case .welcomed(let welcome, send: _): delegate.linkDidConnect(welcome)
+        case .welcomed(let welcome, send: _):
+            rotation.welcomed()
+            delegate.linkDidConnect(welcome)
         case .registered(let registered): delegate.registered(registered)
         case .unregistered(let topic):
             unwanted.remove(topic)
@@ -202,24 +212,13 @@ public final class DeviceClient {
         }
     }
 
-    /// The milliseconds for which a client that was replaced must wait, so that two machines with one identity do not
-    /// replace each other all the time.
-    private func replacedMilliseconds(_ end: LinkEnd, upMilliseconds: Int) -> UInt32 {
-        let pause = Limits.replacedPauseMilliseconds
-        if upMilliseconds >= pause.most { replacements = 0 }
-        guard end.isReplacement else { return 0 }
-        defer { replacements += 1 }
-        return UInt32(min(pause.least << min(replacements, 20), pause.most))
-    }
-
     /// The connection has ended. `upMilliseconds` is the time since the welcome.
     func connectionEnded(_ end: LinkEnd, upMilliseconds: Int) {
-        let isFinal = end.isUnknownDevice || end.isReplacement && !configuration.returnsWhenReplaced
-        if case .linked = state, !isFinal {
-            let least = replacedMilliseconds(end, upMilliseconds: upMilliseconds)
-            let delay = backoff.delayMilliseconds(
-                afterLinkUp: upMilliseconds,
-                retryAfterMilliseconds: max(end.retryAfterMilliseconds, least), random: random())
+        let isFinal = end.isReplacement && !configuration.returnsWhenReplaced
+        if case .linked = state, !isFinal,
+            let delay = rotation.ended(
+                end, upMilliseconds: upMilliseconds, now: loop.now, random: random())
+        {
             state = .waiting
             pause.arm(afterMilliseconds: delay)
             delegate.linkDidDisconnect(end, nextAttemptMilliseconds: delay)

@@ -10,6 +10,8 @@ final class DeviceConnection: EndpointOwner {
     /// The client; nil when it was released.
     private unowned var client: DeviceClient?
     private let configuration: DeviceClient.Configuration
+    /// The address that it goes to.
+    private let relay: Server
     private let loop: EventLoop
     private lazy var endpoint = HTTP2Handler(role: .client, settings: SessionSettings(), owner: self)
     private var dialing: Dialing?
@@ -57,6 +59,7 @@ final class DeviceConnection: EndpointOwner {
         self.number = number
         self.client = client
         configuration = client.configuration
+        relay = client.relay
         loop = client.loop
         let hello = Hello(
             deviceIdentity: configuration.identity, deviceSecret: configuration.secret,
@@ -66,7 +69,7 @@ final class DeviceConnection: EndpointOwner {
     }
 
     func dial() {
-        dialing = configuration.relay.dial(
+        dialing = relay.dial(
             from: loop, timeoutMilliseconds: configuration.connectMilliseconds, session: endpoint)
     }
 
@@ -216,8 +219,8 @@ final class DeviceConnection: EndpointOwner {
     private var requestHead: HeaderBlock {
         var head = HeaderBlock()
         head.add(":method", "POST")
-        head.add(":scheme", configuration.relay.scheme)
-        head.add(":authority", configuration.relay.authority)
+        head.add(":scheme", relay.scheme)
+        head.add(":authority", relay.authority)
         head.add(":path", CourierMethod.connect.rawValue)
         head.add("content-type", "application/grpc")
         head.add("te", "trailers")

@@ -7,6 +7,8 @@ public enum AgentControl {
         public var device: String?
         /// Whether the link to the relay is up.
         public var isConnected: Bool
+        /// The address of the relay that the link goes to, with the proxy if there is one; nil if it is not up.
+        public var relay: String?
         /// How many apps the agent knows.
         public var apps: Int
         /// How many of them run, as far as the agent knows.

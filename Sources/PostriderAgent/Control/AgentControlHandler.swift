@@ -72,6 +72,7 @@ final class AgentControlHandler {
         return AgentControl.Status(
             device: try state.device()?.deviceIdentity.description,
             isConnected: link.isUp,
+            relay: link.place,
             apps: apps.count,
             running: apps.count { ["active", "background"].contains($0.state) },
             inbox: apps.reduce(0) { $0 + $1.inbox },

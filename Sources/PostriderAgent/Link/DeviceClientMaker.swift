@@ -7,15 +7,16 @@ import PostriderTransport
 /// Makes the clients of the link: a new one for each identity.
 struct DeviceClientMaker {
     let configuration: AgentConfiguration
-    let relay: Server
+    /// The addresses of the relay, in the order of preference.
+    let relays: [Server]
     let entropy = Entropy()
     private unowned let loop: EventLoop
     /// Identifies this process to the relay.
     private let processInstance: UInt64
 
-    init(_ configuration: AgentConfiguration, to relay: Server, on loop: EventLoop) {
+    init(_ configuration: AgentConfiguration, to relays: [Server], on loop: EventLoop) {
         self.configuration = configuration
-        self.relay = relay
+        self.relays = relays
         self.loop = loop
         processInstance = max(1, entropy.next())
     }
@@ -27,7 +28,7 @@ struct DeviceClientMaker {
         as device: EnrollResponse, topics: [String: Environment], delegate: any DeviceClientDelegate
     ) -> DeviceClient {
         var client = DeviceClient.Configuration(
-            relay: relay, identity: device.deviceIdentity, secret: device.deviceSecret,
+            relays: relays, identity: device.deviceIdentity, secret: device.deviceSecret,
             agent: configuration.version)
         client.keepaliveSeconds = configuration.keepaliveSeconds
         client.processInstance = processInstance

@@ -7,7 +7,9 @@ import PostriderTransport
 /// Gets the device an identity from its relay, and keeps it.
 final class DeviceEnrolment {
     private let configuration: AgentConfiguration
-    private let relay: Server
+    private let relays: [Server]
+    /// The address of the relay that was asked last.
+    private(set) var relay: Server
     private let state: AgentState
     private let trouble: StateTrouble
     private unowned let loop: EventLoop
@@ -18,11 +20,12 @@ final class DeviceEnrolment {
     private(set) var isUnderWay = false
 
     init(
-        _ configuration: AgentConfiguration, at relay: Server, state: AgentState, trouble: StateTrouble,
+        _ configuration: AgentConfiguration, at relays: [Server], state: AgentState, trouble: StateTrouble,
         on loop: EventLoop, log: Log
     ) {
         self.configuration = configuration
-        self.relay = relay
+        self.relays = relays
+        relay = relays[0]
         self.state = state
         self.trouble = trouble
         self.loop = loop
@@ -32,7 +35,8 @@ final class DeviceEnrolment {
     /// The identity that the relay has given and the disk has refused; nil if there is none.
     var unstored: EnrollResponse? { unkept }
 
-    /// Asks the relay for an identity.
+    /// Asks the relay for an identity. If an address does not answer, the next one is asked at once; a relay that has
+    /// refused the key would refuse it there too.
     ///
     /// - Parameter answered: called once, after this has returned.
     /// - Returns: false if there is no enrolment key.
@@ -41,13 +45,30 @@ final class DeviceEnrolment {
     ) -> Bool {
         guard let key = configuration.enrolmentKey else { return false }
         isUnderWay = true
+        ask(relays[...], key, answered)
+        return true
+    }
+
+    private func ask(
+        _ relays: ArraySlice<Server>, _ key: String,
+        _ answered: @escaping (_ result: Result<EnrollResponse, EnrolmentError>) -> Void
+    ) {
+        guard let relay = relays.first else { preconditionFailure("a relay has an address") }
+        self.relay = relay
         DeviceClient.enrol(
             at: relay, key: key, name: configuration.name, tags: configuration.tags, on: loop
-        ) { [weak self] result in
+        ) { [weak self, log] result in
+            if let self, case .failure(let error) = result, !error.isVerdict,
+                let next = relays.dropFirst().first
+            {
+                log.notice(
+                    "not enrolled at \(relay.place): \(error); next attempt at \(next.place)",
+                    fields: .init(connection: "\(relay.destination)", reason: "\(error)"))
+                return ask(relays.dropFirst(), key, answered)
+            }
             self?.isUnderWay = false
             answered(result)
         }
-        return true
     }
 
     /// Stores an identity. Returns false if the disk refuses it; then it is tried again.

@@ -4,6 +4,8 @@ import PostriderCourier
 protocol OutboundLink: AnyObject {
     /// Whether the relay has welcomed the device and the link has not ended since.
     var isUp: Bool { get }
+    /// The address of the relay that the link goes to; nil if it is not up.
+    var place: String? { get }
     /// Sends something to the relay, now or after the next welcome, and returns whether it was sent now: see
     /// ``DeviceClient/send(_:)``. Acknowledgements belong to the current link.
     @discardableResult

@@ -49,12 +49,12 @@ final class RelayLink: OutboundLink {
     private(set) var failure: AgentFailure?
 
     init(
-        _ configuration: AgentConfiguration, to relay: Server, state: AgentState, trouble: StateTrouble,
+        _ configuration: AgentConfiguration, to relays: [Server], state: AgentState, trouble: StateTrouble,
         on loop: EventLoop, log: Log
     ) {
-        maker = DeviceClientMaker(configuration, to: relay, on: loop)
+        maker = DeviceClientMaker(configuration, to: relays, on: loop)
         enrolment = DeviceEnrolment(
-            configuration, at: relay, state: state, trouble: trouble, on: loop, log: log)
+            configuration, at: relays, state: state, trouble: trouble, on: loop, log: log)
         policy = IdentityPolicy(configuration)
         pauses = LinkPauses(maker.entropy)
         self.state = state
@@ -69,7 +69,10 @@ final class RelayLink: OutboundLink {
     /// Whether the agent ends.
     var isStopping: Bool { holds.contains(.end) }
 
-    private var relay: Server { maker.relay }
+    var place: String? { isUp ? relay.place : nil }
+
+    /// The address of the relay that is used now, or was used last.
+    private var relay: Server { client?.relay ?? enrolment.relay }
 
     /// Removes and returns the first of the events that are to be processed; nil if there is none.
     func nextEvent() -> LinkEvent? { events.popFirst() }
@@ -125,6 +128,7 @@ final class RelayLink: OutboundLink {
             store(try result.get())
         } catch {
             let delay = error.isVerdict ? pauses.nextAfterRefusal() : pauses.next()
+            let relay = enrolment.relay
             let line = "not enrolled at \(relay.place): \(error)"
             if error.isVerdict {
                 log.error(
@@ -232,9 +236,7 @@ extension RelayLink: DeviceClientDelegate {
             })
         events.append(.ended)
         if let nextAttemptMilliseconds {
-            log.notice(
-                "no link to \(relay.place): \(end); next attempt in \(nextAttemptMilliseconds) ms",
-                fields: .init(connection: "\(relay.destination)", reason: "\(end)"))
+            tellAttempt(end, nextAttemptMilliseconds)
         } else if end.isUnknownDevice, !isStopping {
             let verdict = policy.unknown(end, wasConnected: session.wasWelcomed, log: log)
             if verdict == .enrolAnew { holds.insert(.identity) } else { holds.remove(.identity) }
@@ -245,6 +247,21 @@ extension RelayLink: DeviceClientDelegate {
         holds.insert(.identity)
         client?.stop()
         retry.arm(afterMilliseconds: pauses.nextAfterRefusal())
+    }
+
+    /// Logs why there is no link, and when and where the next attempt is.
+    private func tellAttempt(_ end: LinkEnd, _ milliseconds: Int) {
+        let next = client?.nextRelay.place ?? relay.place
+        let place = next == relay.place ? "" : " at \(next)"
+        let line = "no link to \(relay.place): \(end); next attempt in \(milliseconds) ms\(place)"
+        let fields = Log.Fields(connection: "\(relay.destination)", reason: "\(end)")
+        if end.isUnknownDevice {
+            log.warning(
+                "\(line). The device keeps its identity unless none of its relays knows it: all addresses of "
+                    + "'relay' must lead to one relay", fields: fields)
+        } else {
+            log.notice(line, fields: fields)
+        }
     }
 
     func keepaliveChanged(_ change: KeepaliveChange) { log.notice("\(change)") }

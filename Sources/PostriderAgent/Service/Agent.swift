@@ -31,14 +31,15 @@ public final class Agent: Sendable {
     /// - Throws: `CryptoError`, `TransportError`, ``Notifications/StoreError`` or ``AgentFailure``, each one sentence.
     public static func start(_ configuration: AgentConfiguration, log: Log) async throws -> Agent {
         let tls = try TLSContext.client(trustFile: configuration.trustFile, alpn: ["h2"])
-        let relay = Server(
-            configuration.relay, tls: tls, name: configuration.serverName, through: configuration.proxy)
+        let relays = configuration.relays.map {
+            Server($0, tls: tls, name: configuration.serverName, through: configuration.proxy)
+        }
         let mailbox = try Mailbox<Message>(capacity: 16)
         let ending = Ending()
         try await withCheckedThrowingContinuation { (started: CheckedContinuation<Void, any Error>) in
             do {
                 _ = try Thread.spawn(name: "agent") {
-                    run(configuration, relay, mailbox, ending, log, started)
+                    run(configuration, relays, mailbox, ending, log, started)
                     ending.threadEnded()
                 }
             } catch {
@@ -50,12 +51,12 @@ public final class Agent: Sendable {
 
     /// The thread.
     private static func run(
-        _ configuration: AgentConfiguration, _ relay: Server, _ mailbox: Mailbox<Message>, _ ending: Ending,
-        _ log: Log, _ started: CheckedContinuation<Void, any Error>
+        _ configuration: AgentConfiguration, _ relays: [Server], _ mailbox: Mailbox<Message>,
+        _ ending: Ending, _ log: Log, _ started: CheckedContinuation<Void, any Error>
     ) {
         do {
             let loop = try EventLoop()
-            let agent = try AgentLoop(configuration, relay: relay, on: loop, log: log) { ending.failed($0) }
+            let agent = try AgentLoop(configuration, relays: relays, on: loop, log: log) { ending.failed($0) }
             try loop.attach(mailbox) { [unowned agent] messages in
                 for message in messages { receive(message, agent) }
             }

@@ -7,12 +7,12 @@ public import PostriderTransport
 
 /// The configuration of an agent, from the command line and the configuration file.
 public struct AgentConfiguration: Sendable {
-    /// The relay's device port.
-    public var relay: Destination
+    /// The addresses of the relay's device port, in the order of preference, at most ``Limits/relayAddresses``.
+    public var relays: [Destination]
     /// The certificate authorities that the relay's certificate may be signed by, PEM; nil for those that the system
     /// trusts.
     public var trustFile: String?
-    /// The name that the relay's certificate must carry; nil for the relay's host.
+    /// The name that the relay's certificate must carry, at each address; nil for the host of the address.
     public var serverName: String?
     /// The proxy through which the agent connects to the relay; nil for a direct connection.
     public var proxy: Proxy?
@@ -81,9 +81,11 @@ public struct AgentConfiguration: Sendable {
     var systemBus: BusAddress?
 
     /// A configuration of the settings that have no default.
-    public init(relay: Destination, stateDirectory: String, socketPath: String, name: String, version: String)
-    {
-        self.relay = relay
+    public init(
+        relays: [Destination], stateDirectory: String, socketPath: String, name: String, version: String
+    ) {
+        precondition(!relays.isEmpty, "an agent has a relay")
+        self.relays = relays
         self.stateDirectory = stateDirectory
         self.socketPath = socketPath
         self.name = name

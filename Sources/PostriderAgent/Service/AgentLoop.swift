@@ -52,7 +52,7 @@ final class AgentLoop {
     ///
     /// - Parameter failed: gets the reason if the agent ends without having been stopped.
     init(
-        _ configuration: AgentConfiguration, relay: Server, on loop: EventLoop, log: Log,
+        _ configuration: AgentConfiguration, relays: [Server], on loop: EventLoop, log: Log,
         failed: @escaping (AgentFailure) -> Void
     ) throws {
         let processes = ProcessTable(on: loop)
@@ -66,7 +66,7 @@ final class AgentLoop {
             ReconnectingBus(to: address, on: loop, log: log, random: { entropy.next() })
         }
         let trouble = StateTrouble(state, scheduler: loop, log: log)
-        link = RelayLink(configuration, to: relay, state: state, trouble: trouble, on: loop, log: log)
+        link = RelayLink(configuration, to: relays, state: state, trouble: trouble, on: loop, log: log)
         let launcher = ProcessLauncher(processes, socketPath: URL(filePath: configuration.socketPath).path)
         let systemBus = bus(configuration.systemBus)
         let sleepLock = LogindLock(on: systemBus, log: log)

@@ -41,6 +41,8 @@ extension Limits {
     /// Nanoseconds of one turn of the agent's loop in which calls of apps are started. Everything else on the loop,
     /// such as the relay's link and systemd's watchdog, waits for this time and for one call.
     static let callNanosecondsPerTurn: UInt64 = 50_000_000
+    /// Addresses of the relay that an agent tries in turn.
+    public static let relayAddresses = 8
     /// Milliseconds until an agent asks again after the relay has refused its identity or its enrolment key: a random
     /// time below a bound that begins with `least` and doubles up to `most`.
     static let refusedPauseMilliseconds = (least: 1000, most: 60 * 60 * 1000)

@@ -139,7 +139,8 @@ enum AgentActions {
 
     static func describe(_ status: AgentControl.Status) -> String {
         let rows = [
-            ("device", status.device ?? "not enrolled"), ("connected", status.isConnected ? "yes" : "no"),
+            ("device", status.device ?? "not enrolled"),
+            ("connected", status.isConnected ? "yes, to \(status.relay ?? "the relay")" : "no"),
             ("apps", "\(status.apps)"), ("  running", "\(status.running)"), ("inbox", "\(status.inbox)"),
             ("pending", "\(status.pending)"), ("dead letters", "\(status.deadLetters)"),
         ]

@@ -32,12 +32,15 @@ enum AgentSetting: String, SettingName {
         .logFormat,
     ]
 
-    static let lists: Set<AgentSetting> = [.deviceTags]
+    static let lists: Set<AgentSetting> = [.relay, .deviceTags]
 
     /// The command line option of the setting.
     var option: Option {
         switch self {
-        case .relay: .value(rawValue, "HOST:PORT", "The relay's port for devices.")
+        case .relay:
+            .value(
+                rawValue, "HOST:PORT,…",
+                "The relay's port for devices; further addresses of it are tried in turn.")
         case .ca:
             .file(
                 rawValue, "The authorities of the relay's certificate, PEM; the system's if not given.")

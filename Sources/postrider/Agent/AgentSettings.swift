@@ -71,13 +71,8 @@ struct AgentSettings {
         let environment = environment.filter { !$0.value.isEmpty || !$0.key.hasPrefix("POSTRIDER_") }
         try EnvironmentNames.refuseMisspelt(in: environment)
         let (texts, apps) = try Self.read(options, environment, readFile)
-        let form = "a host and a port from 1 to 65535 such as relay.example.org:5223"
-        let relay = try texts.value(.relay, form: form) { text in
-            (try? Destination(text)).flatMap { $0.host == nil ? nil : $0 }
-        }
-        guard let relay else { throw texts.missing(.relay) }
         var agent = AgentConfiguration(
-            relay: relay,
+            relays: try Self.relays(texts),
             stateDirectory: try texts.required(.state),
             socketPath: try Self.socketPath(texts) ?? Self.usualSocket,
             name: try Self.name(texts) ?? ProcessInfo.processInfo.hostName,
@@ -116,6 +111,21 @@ struct AgentSettings {
         metrics = try Self.metrics(texts)
         logLevel = (try texts.choice(.logLevel, of: LogLevel.self) ?? .info).level
         logFormat = try texts.choice(.logFormat, of: LogFormat.self) ?? .text
+    }
+
+    private static func relays(_ texts: SettingTexts<AgentSetting>) throws -> [Destination] {
+        let form =
+            "a host and a port from 1 to 65535 such as relay.example.org:5223, or at most "
+            + "\(Limits.relayAddresses) different ones with commas between"
+        let relays = try texts.list(.relay, form: form) { words in
+            let relays = words.compactMap { try? Destination($0) }.filter { $0.host != nil }
+            let isGood =
+                relays.count == words.count && 1...Limits.relayAddresses ~= relays.count
+                && Set(relays.map { "\($0)".lowercased() }).count == relays.count
+            return isGood ? relays : nil
+        }
+        guard let relays else { throw texts.missing(.relay) }
+        return relays
     }
 
     /// Reads the enrolment key from its file. An empty or unreadable file is no error yet, because only a device that

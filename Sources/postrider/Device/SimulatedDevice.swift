@@ -64,7 +64,7 @@ final class SimulatedDevice: DeviceClientDelegate {
 
     private func makeClient() -> DeviceClient {
         var configuration = DeviceClient.Configuration(
-            relay: order.relay, identity: identity, secret: secret,
+            relays: [order.relay], identity: identity, secret: secret,
             agent: "postrider-device/\(Commands.version)")
         configuration.keepaliveSeconds = order.keepaliveSeconds
         return DeviceClient(

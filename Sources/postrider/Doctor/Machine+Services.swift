@@ -86,19 +86,25 @@ extension Machine {
                 ))
             return Finding.sorted(findings)
         }
-        // Behind a proxy, the proxy resolves the name.
-        if agent.proxy == nil, let host = agent.relay.host {
-            let unknown = await look(atName: host)
-            guard unknown.isEmpty else { return Finding.sorted(findings + unknown) }
-        }
-        let server = Server(agent.relay, tls: tls, name: agent.serverName, through: agent.proxy)
-        if let mistake = await mistake(ofServer: server) {
-            findings.append(
-                .failure(
-                    "\(agent.relay)", "the relay cannot be used: \(mistake)".withoutStop,
-                    "Check address and firewall, 'ca' and 'server-name', and that the relay runs"))
-        }
+        for relay in agent.relays { findings += await look(at: relay, of: agent, tls) }
         return Finding.sorted(findings)
+    }
+
+    private func look(
+        at relay: Destination, of agent: AgentConfiguration, _ tls: TLSContext
+    ) async -> [Finding] {
+        // Behind a proxy, the proxy resolves the name.
+        if agent.proxy == nil, let host = relay.host {
+            let unknown = await look(atName: host)
+            guard unknown.isEmpty else { return unknown }
+        }
+        let server = Server(relay, tls: tls, name: agent.serverName, through: agent.proxy)
+        guard let mistake = await mistake(ofServer: server) else { return [] }
+        return [
+            .failure(
+                "\(relay)", "the relay cannot be used: \(mistake)".withoutStop,
+                "Check address and firewall, 'ca' and 'server-name', and that the relay runs")
+        ]
     }
 
     private func look(atName name: String) async -> [Finding] {

@@ -50,6 +50,7 @@ struct AgentControlHandlerTests {
         #expect(dead.map(\.reason) == ["No."])
         let status: AgentControl.Status = try ask("/v1/status")
         #expect(status.apps == 1 && status.inbox == 1 && status.deadLetters == 1 && status.running == 1)
+        #expect(status.isConnected && status.relay == "relay.example.org:5223")
         #expect(order("PUT", "/v1/retried-letters/\(dead[0].number)") == 200)
         #expect(order("PUT", "/v1/retried-letters/\(dead[0].number)") == 404)
         #expect(order("DELETE", "/v1/dead-letters/x") == 404)

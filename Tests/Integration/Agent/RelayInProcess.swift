@@ -65,7 +65,7 @@ final class RelayInProcess {
     /// Makes the configuration of an agent of this relay.
     func agentConfiguration(_ scratch: Scratch, key: String? = enrolmentKey) throws -> AgentConfiguration {
         var configuration = AgentConfiguration(
-            relay: .address(relay.deviceAddresses[0]), stateDirectory: scratch.state,
+            relays: [.address(relay.deviceAddresses[0])], stateDirectory: scratch.state,
             socketPath: scratch.socket,
             name: "test device", version: "test/1")
         configuration.trustFile = trustFile

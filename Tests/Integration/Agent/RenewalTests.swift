@@ -134,7 +134,8 @@ struct AgentRenewalTests {
         let fixture = try RouterFixture(log: log)
         let state = fixture.files.state
         let link = RelayLink(
-            configuration, to: Server(configuration.relay, tls: tls), state: state, trouble: fixture.trouble,
+            configuration, to: [Server(configuration.relays[0], tls: tls)], state: state,
+            trouble: fixture.trouble,
             on: loop, log: log)
         state.trusted.file.database.isDoubtful = true
         link.start()

@@ -74,6 +74,7 @@ final class RecordedLink: OutboundLink {
     var acknowledged: [UInt64] = []
     /// Whether the link accepts reports.
     var isUp = true
+    var place: String? { isUp ? "relay.example.org:5223" : nil }
     var reports: [Report] = []
     /// Whether the relay answers confirmations, and how many were asked for.
     var confirms = false

@@ -48,7 +48,7 @@ struct ClientsOfRelayTests {
         let outcome = try rig.enrol(at: rig.providers)
         let recorder = Recorder()
         var configuration = try rig.deviceConfiguration()
-        configuration.relay = rig.providers
+        configuration.relays = [rig.providers]
         let client = DeviceClient(
             configuration, topics: [:], on: rig.loop, random: { 0 }, delegate: recorder)
         client.start()

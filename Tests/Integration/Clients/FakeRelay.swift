@@ -87,7 +87,7 @@ final class FakeRelay {
 
     func configuration() throws -> DeviceClient.Configuration {
         DeviceClient.Configuration(
-            relay: try server.place, identity: DeviceIdentity(high: 1, low: 2),
+            relays: [try server.place], identity: DeviceIdentity(high: 1, low: 2),
             secret: Array(repeating: 7, count: 32), agent: "test/1")
     }
 }

@@ -124,7 +124,7 @@ final class RelayRig {
     func deviceConfiguration() throws -> DeviceClient.Configuration {
         let enrolment = try enrol().get()
         return DeviceClient.Configuration(
-            relay: devices, identity: enrolment.deviceIdentity, secret: enrolment.deviceSecret,
+            relays: [devices], identity: enrolment.deviceIdentity, secret: enrolment.deviceSecret,
             agent: "test/1")
     }
 }

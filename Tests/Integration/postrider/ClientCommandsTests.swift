@@ -46,7 +46,7 @@ struct ClientCommandsTests {
         return try await LoopThread.run("device") { loop in
             let owner = TokenTaker(loop)
             let client = DeviceClient(
-                .init(relay: order.relay, identity: kept.identity, secret: kept.secret, agent: "test"),
+                .init(relays: [order.relay], identity: kept.identity, secret: kept.secret, agent: "test"),
                 topics: order.registrations, on: loop, random: { 0 }, delegate: owner)
             owner.client = client
             client.start()

@@ -66,7 +66,7 @@ struct DoctorTests {
 
         func ofAgent(at relay: String, trust: String) async throws -> [Finding] {
             var agent = AgentConfiguration(
-                relay: try Destination(relay), stateDirectory: dataDirectory,
+                relays: [try Destination(relay)], stateDirectory: dataDirectory,
                 socketPath: folder.path + "/agent.sock", name: "device", version: "test/1")
             agent.trustFile = trust
             return await machine.findings(ofAgent: agent)

@@ -19,8 +19,8 @@ struct IdentityPolicyTests {
 
     private func policy(key: String?, onClone: ClonePolicy = .wait) throws -> IdentityPolicy {
         var configuration = AgentConfiguration(
-            relay: try Destination("relay.example.org:5223"), stateDirectory: "/state", socketPath: "/socket",
-            name: "device", version: "test/1")
+            relays: [try Destination("relay.example.org:5223")], stateDirectory: "/state",
+            socketPath: "/socket", name: "device", version: "test/1")
         configuration.enrolmentKey = key
         configuration.onClone = onClone
         return IdentityPolicy(configuration)

@@ -30,10 +30,25 @@ struct AgentSettingsTests {
             ["--config", "agent.yaml", "--relay", "option.example.org:2"],
             environment: ["POSTRIDER_RELAY": "environment.example.org:3", "POSTRIDER_STATE": "environment"],
             files: ["agent.yaml": file])
-        #expect(found.agent.relay.description == "option.example.org:2")
+        #expect(found.agent.relays.map(\.description) == ["option.example.org:2"])
         #expect(found.agent.stateDirectory == "environment")
         #expect(found.agent.socketPath == "file.sock")
         #expect(found.agent.apps == ["com.example.a": 7])
+    }
+
+    @Test("name up to eight different addresses of the relay, in the order in which they are tried")
+    func relays() throws {
+        let file = "relay: [a.example.org:1, b.example.org:2]\nstate: s"
+        let found = try settings(["--config", "agent.yaml"], files: ["agent.yaml": file])
+        #expect(found.agent.relays.map(\.description) == ["a.example.org:1", "b.example.org:2"])
+        let byOption = try settings(["--state", "s", "--relay", "[2001:db8::1]:5223, b.example.org:2"])
+        #expect(byOption.agent.relays.map(\.description) == ["[2001:db8::1]:5223", "b.example.org:2"])
+        let many = (1...9).map { "r.example.org:\($0)" }.joined(separator: ",")
+        for wrong in ["a.example.org:1,b", "a.example.org:1,A.example.org:1", "a.example.org", many] {
+            #expect(throws: (any Error).self, "\(wrong)") {
+                try settings(["--state", "s", "--relay", wrong])
+            }
+        }
     }
 
     @Test("take the enrolment key from a file or the environment")
@@ -83,7 +98,7 @@ struct AgentSettingsTests {
         let found = try settings(
             needed, environment: Dictionary(uniqueKeysWithValues: names.map { ($0, "") }))
         #expect(found.agent.enrolmentKey == nil)
-        #expect(found.agent.relay.description == "relay.example.org:5223")
+        #expect(found.agent.relays.map(\.description) == ["relay.example.org:5223"])
     }
 
     @Test("say what apps are told that ask to notify; nobody has decided, if they do not")
@@ -112,17 +127,20 @@ struct AgentSettingsTests {
             (
                 ["--relay", "nowhere"], [:], "",
                 "postrider agent: --relay must be a host and a port from 1 to 65535 such as "
-                    + "relay.example.org:5223, not 'nowhere'"
+                    + "relay.example.org:5223, or at most 8 different ones with commas between, "
+                    + "not 'nowhere'"
             ),
             (
                 [], ["POSTRIDER_RELAY": "127.0.0.1:0"], "",
                 "POSTRIDER_RELAY must be a host and a port from 1 to 65535 such as "
-                    + "relay.example.org:5223, not '127.0.0.1:0'"
+                    + "relay.example.org:5223, or at most 8 different ones with commas between, "
+                    + "not '127.0.0.1:0'"
             ),
             (
                 ["--relay", "unix:/relay"], [:], "",
                 "postrider agent: --relay must be a host and a port from 1 to 65535 such as "
-                    + "relay.example.org:5223, not 'unix:/relay'"
+                    + "relay.example.org:5223, or at most 8 different ones with commas between, "
+                    + "not 'unix:/relay'"
             ),
             (
                 [], ["POSTRIDER_KEEPALIVE_SECONDS": "1"], "",
