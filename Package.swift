@@ -179,7 +179,7 @@ let package = Package(
 
         // Tests without the kernel: no sockets, files of their own, processes or loops. `make test-unit` runs them.
         tests("AgentTests", "Unit/Agent", ["PostriderAgent", "PostriderSeededRandom"]),
-        tests("CallbacksTests", "Unit/Callbacks", ["PostriderCallbacks"]),
+        tests("CallbacksTests", "Unit/Callbacks", ["PostriderCallbacks", "RelayFixtures"]),
         tests("CapturesTests", "Unit/Captures", ["PostriderCaptures"]),
         tests("ChannelsTests", "Unit/Channels", ["PostriderChannels", "RelayFixtures"]),
         tests("ClientsTests", "Unit/Clients", ["PostriderClients"]),

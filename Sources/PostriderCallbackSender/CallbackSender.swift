@@ -1,11 +1,12 @@
 import FoundationEssentials
 public import PostriderCallbacks
-public import PostriderNotifications
+package import PostriderNotifications
 import PostriderSystem
 import PostriderTransport
 import Synchronization
 
-/// Sends callbacks on a thread of its own, so that nothing else waits for a receiver. What is owed is in memory only.
+/// Sends callbacks on a thread of its own, so that nothing else waits for a receiver. What is owed is in memory, and
+/// in a store that keeps it beyond the end of the relay.
 public final class CallbackSender: Sendable {
     /// The sender cannot be started.
     public struct Unavailable: Error, CustomStringConvertible {
@@ -27,16 +28,21 @@ public final class CallbackSender: Sendable {
     /// What became of callbacks since the start.
     public let counts: CallbackCounts
     private let owed = Mutex(0)
+    private let store: (any CallbackStore)?
     private let log: Log
 
     /// Starts a sender.
     ///
+    /// - Parameter store: is told which messages are settled; nil if what is owed ends with the relay.
     /// - Throws: ``Unavailable``.
-    public init(key: CallbackKey, counts: CallbackCounts, log: Log) throws(Unavailable) {
+    package init(
+        key: CallbackKey, counts: CallbackCounts, store: (any CallbackStore)? = nil, log: Log
+    ) throws(Unavailable) {
         guard let transfers = CurlTransfers() else { throw Unavailable() }
         self.transfers = transfers
         self.key = key
         self.counts = counts
+        self.store = store
         self.log = log
         do {
             _ = try Thread.spawn(name: "callbacks") { [self] in run() }
@@ -47,19 +53,27 @@ public final class CallbackSender: Sendable {
 
     /// Takes messages to be sent, and returns at once. Those for which there is no room are dropped, and counted.
     public func send(_ messages: [CallbackMessage]) {
-        let dropped = inbox.withLock { inbox -> Int in
+        let dropped = inbox.withLock { inbox -> ArraySlice<CallbackMessage> in
+            // At the end of the relay the store keeps them.
+            guard !inbox.isClosed || store == nil else { return [] }
             let room = inbox.isClosed ? 0 : max(Limits.callbacksOwed.all - inbox.messages.count, 0)
             inbox.messages += messages.prefix(room)
-            return max(messages.count - room, 0)
+            return messages.dropFirst(room)
         }
-        if dropped > 0 { counts.add(dropped, .dropped) }
+        drop(dropped)
         transfers.wake()
+    }
+
+    private func drop(_ messages: ArraySlice<CallbackMessage>) {
+        guard !messages.isEmpty else { return }
+        counts.add(messages.count, .dropped)
+        store?.append(messages.map { .settled($0.id) })
     }
 
     /// How many callbacks are owed.
     public var owedCount: Int { owed.withLock { $0 } }
 
-    /// Ends the thread, and returns when it has ended. What is owed is dropped, and its number is logged.
+    /// Ends the thread, and returns when it has ended. What is owed is left to the store, and its number is logged.
     public func stop() async {
         await withCheckedContinuation { continuation in
             let hasEnded = inbox.withLock { inbox in
@@ -81,8 +95,7 @@ public final class CallbackSender: Sendable {
                 defer { inbox.messages = [] }
                 return (inbox.messages, inbox.isClosed)
             }
-            let dropped = messages.count { !queue.add($0) }
-            if dropped > 0 { counts.add(dropped, .dropped) }
+            drop(messages.filter { !queue.add($0) }[...])
             guard !isClosed else { return end(queue) }
             begin(&queue)
             owed.withLock { [count = queue.count] in $0 = count }
@@ -117,6 +130,7 @@ public final class CallbackSender: Sendable {
     private func settle(_ ended: CurlTransfers.Ended, _ queue: inout CallbackQueue) {
         let now = EventLoop.monotonicNanoseconds
         guard let (verdict, message) = queue.ended(ended.number, ended.outcome, now: now) else { return }
+        if verdict != .postponed { store?.append([.settled(message.id)]) }
         guard verdict != .sent else { return counts.add(.sent) }
         counts.add(.failed)
         let reason =
@@ -133,9 +147,11 @@ public final class CallbackSender: Sendable {
     }
 
     private func end(_ queue: CallbackQueue) {
-        counts.add(queue.count, .dropped)
-        if queue.count > 0 {
+        if store == nil { counts.add(queue.count, .dropped) }
+        if queue.count > 0, store == nil {
             log.warning("\(queue.count) callbacks were owed when the relay stopped, and are not sent")
+        } else if queue.count > 0 {
+            log.notice("\(queue.count) callbacks are owed, and are sent after the relay's next start")
         }
         let waiting = inbox.withLock { inbox in
             inbox.hasEnded = true

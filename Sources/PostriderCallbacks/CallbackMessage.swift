@@ -25,13 +25,17 @@ public struct CallbackConfiguration: Sendable {
     public let counts: CallbackCounts
     /// Takes messages to be sent. It returns at once, on any thread.
     public let send: @Sendable ([CallbackMessage]) -> Void
+    /// Keeps what is owed beyond the end of the relay; nil if it is kept in memory only.
+    package let store: (any CallbackStore)?
 
     /// A configuration from its parts.
-    public init(
-        policy: CallbackPolicy, counts: CallbackCounts, send: @escaping @Sendable ([CallbackMessage]) -> Void
+    package init(
+        policy: CallbackPolicy, counts: CallbackCounts, store: (any CallbackStore)? = nil,
+        send: @escaping @Sendable ([CallbackMessage]) -> Void
     ) {
         self.policy = policy
         self.counts = counts
+        self.store = store
         self.send = send
     }
 }
@@ -46,7 +50,7 @@ public final class CallbackCounts: Sendable {
         case failed
         /// Callbacks that were given up after the last attempt, or because the receiver said 410.
         case abandoned
-        /// Callbacks for which there was no room, or that were owed when the relay stopped.
+        /// Callbacks for which there was no room.
         case dropped
         /// Pushes whose URL is not allowed.
         case ignored

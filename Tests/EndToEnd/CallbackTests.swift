@@ -103,6 +103,49 @@ extension EndToEnd {
             }
         }
 
+        @Test("survive a kill of the relay, before the device has the push and before the receiver is there")
+        func killed() async throws {
+            try await onStage { stage in
+                _ = try writeSecret(on: stage)
+                // Two ports for the relay, so that the agent finds it again, and one for the receiver.
+                let ports = try await stage.lastingPorts()
+                let port = try await stage.lastingPorts()[0]
+                let options = [
+                    "--callback-allow", "http://127.0.0.1:\(port)/hooks", "--callback-secret",
+                    stage.path("secret"),
+                ]
+                let relay = try await stage.startRelay(ports, options: options)
+                try stage.handle(#"exit "$POSTRIDER_BODY""#, topic: relay.topic)
+                func startAgent() async throws -> Program {
+                    try await stage.startAgent(
+                        of: relay,
+                        options: ["--apps-directory", stage.path("apps"), "--delivery-attempts", "1"])
+                }
+                let agent = try await startAgent()
+                let token = try await stage.token(of: relay)
+                let (early, late) = (UUID().uuidString, UUID().uuidString)
+                let url = "http://127.0.0.1:\(port)/hooks"
+                #expect(try await push(token, "0", to: url, of: relay, on: stage, early) == "200")
+                // Its receiver is not there, and its device has it.
+                try await relay.program.line { $0.contains("a callback to http://127.0.0.1:\(port) failed") }
+                try await agent.cutOff()
+                #expect(try await push(token, "0", to: url, of: relay, on: stage, late) == "200")
+                let file = stage.path("dev/data/callbacks.log")
+                while try !String(contentsOfFile: file, encoding: .utf8).contains(late) { await Task.yield() }
+                try await relay.program.cutOff()
+
+                let again = try await stage.startRelay(ports, options: options)
+                let (receiver, _) = try await startReceiver(on: stage, ["--port", port])
+                // The agent may not have told yet what its handler has done with the early one.
+                _ = try await startAgent()
+                for what in ["delivered", "taken", "done"] {
+                    try await receiver.line { $0.hasPrefix("push.\(what) \(early) ") }
+                    try await receiver.line { $0.hasPrefix("push.\(what) \(late) ") }
+                }
+                #expect(again.program.isRunning && !receiver.output.contains("wrong"))
+            }
+        }
+
         @Test("of a thousand pushes that nobody takes are bounded, and no push waits for them")
         func dead() async throws {
             try await onStage { stage in
@@ -129,7 +172,7 @@ extension EndToEnd {
                 #expect(try await relay.program.exitCode() == 0, "\(relay.program.transcript)")
                 #expect(
                     relay.program.errors.contains {
-                        $0.contains("callbacks were owed when the relay stopped")
+                        $0.contains("callbacks are owed, and are sent after the relay's next start")
                     })
             }
         }

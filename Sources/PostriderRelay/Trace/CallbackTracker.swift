@@ -2,33 +2,11 @@ import FoundationEssentials
 import PostriderCallbacks
 import PostriderNotifications
 
-/// Finds out from the records of the trace when a provider is to be called. It lives on the trace's thread, and keeps
-/// what it knows in memory only: after a restart of the relay, the pushes of before have no callbacks.
+/// Finds out from the records of the trace when a provider is to be called. It lives on the trace's thread, and writes
+/// down what it learns, so that it goes on after a restart of the relay.
 final class CallbackTracker {
-    /// A push whose provider wants to be called.
-    struct Wanted: Sendable {
-        let row: QueueRow
-        let identity: NotificationIdentity
-        let device: DeviceIdentity
-        let topic: Topic
-        let acceptedAt: Moment
-        let url: String
-
-        /// Nil if the provider does not want to be called.
-        init?(_ queued: QueuedNotification) {
-            let notification = queued.notification
-            guard let url = notification.callback else { return nil }
-            row = queued.row
-            identity = notification.identity
-            device = notification.device
-            topic = notification.topic
-            acceptedAt = notification.acceptedAt
-            self.url = url
-        }
-    }
-
     private struct Push {
-        let wanted: Wanted
+        let wanted: CallbackPush
         var progress = PushProgress()
         /// The events that the provider was told.
         var told: Set<String> = []
@@ -46,11 +24,32 @@ final class CallbackTracker {
     private var early: [QueueRow: [TraceReport]] = [:]
     private var earlyOrder: ArraySlice<QueueRow> = []
     private var messages: [CallbackMessage] = []
+    private var records: [CallbackRecord] = []
 
-    init(_ configuration: CallbackConfiguration) { self.configuration = configuration }
+    /// The highest row of the pushes of before; it may be unknown to all other files.
+    let lastRow: QueueRow
+
+    /// Takes up what was owed when the relay ended last.
+    init(_ configuration: CallbackConfiguration) {
+        self.configuration = configuration
+        let backlog = configuration.store?.load() ?? CallbackBacklog()
+        lastRow = backlog.lastRow
+        for push in backlog.pushes {
+            pushes[push.row] = Push(wanted: push.push, told: push.told)
+            order.append(push.row)
+            rows[push.push.identity] = push.row
+        }
+        let (allowed, others) = backlog.messages.reduce(into: ([CallbackMessage](), [CallbackMessage]())) {
+            if configuration.policy.url($1.url.text) == nil { $0.1.append($1) } else { $0.0.append($1) }
+        }
+        configuration.store?.append(others.map { .settled($0.id) })
+        configuration.counts.add(others.count, .ignored)
+        if !allowed.isEmpty { configuration.send(allowed) }
+    }
 
     /// The providers of these pushes want to be called.
-    func expect(_ wanted: [Wanted]) {
+    func expect(_ wanted: [CallbackPush]) {
+        configuration.store?.append(wanted.map(CallbackRecord.expected))
         for push in wanted {
             if order.count >= Limits.callbackPushes, let oldest = order.popFirst() { forget(oldest) }
             pushes[push.row] = Push(wanted: push)
@@ -91,10 +90,10 @@ final class CallbackTracker {
         push.progress.take(event)
         for stage in Self.stages where push.progress.stages.contains(stage) {
             guard push.told.insert(stage.rawValue).inserted else { continue }
-            messages += message(push, stage.rawValue, event)
+            tell(push, stage.rawValue, event)
         }
         if case .failed(let reason) = push.progress.state(of: .done), push.told.insert("failed").inserted {
-            messages += message(push, "failed", event, reason)
+            tell(push, "failed", event, reason)
         }
         pushes[row] = push
     }
@@ -102,6 +101,7 @@ final class CallbackTracker {
     /// The same push was there already: what becomes of that one is what becomes of this.
     private func follow(_ row: QueueRow, to other: QueueRow) {
         guard let push = pushes.removeValue(forKey: row), pushes[other] == nil else { return }
+        configuration.store?.append([.merged(push.wanted.row, into: other)])
         pushes[other] = push
         order.append(other)
         rows[push.wanted.identity] = other
@@ -123,14 +123,16 @@ final class CallbackTracker {
 
     private func send() {
         guard !messages.isEmpty else { return }
+        // Written down first: whatever ends the relay, they are sent at least once.
+        configuration.store?.append(records)
         configuration.send(messages)
-        messages = []
+        (messages, records) = ([], [])
     }
 
-    private func message(
+    private func tell(
         _ push: Push, _ what: String, _ event: Control.TracedEvent, _ reason: String? = nil
-    ) -> [CallbackMessage] {
-        guard let url = configuration.policy.url(push.wanted.url) else { return [] }
+    ) {
+        guard let url = configuration.policy.url(push.wanted.url) else { return }
         let identity = push.wanted.identity.description
         let content = CallbackContent(
             type: "push." + what, timestamp: CallbackContent.time(event.at),
@@ -138,8 +140,10 @@ final class CallbackTracker {
                 apnsID: identity, topic: push.wanted.topic.text, event: what,
                 acceptedAt: push.wanted.acceptedAt.milliseconds, at: event.at, deviceAt: event.deviceAt,
                 reason: reason))
-        let id = "\(identity).\(push.wanted.row.value).\(what)"
-        return [CallbackMessage(id: id, url: url, body: content.json)]
+        let row = push.wanted.row
+        let message = CallbackMessage(id: "\(identity).\(row.value).\(what)", url: url, body: content.json)
+        messages.append(message)
+        records.append(.owed(message, row: row, event: what))
     }
 }
 

@@ -1,3 +1,4 @@
+import PostriderCallbacks
 import PostriderCourier
 import PostriderCrypto
 import PostriderNotifications
@@ -11,7 +12,7 @@ enum TraceRequest: Sendable {
     /// Write these refusals.
     case refusals([TraceRefusal])
     /// The providers of these pushes want to be called. No records of these pushes were sent before.
-    case callbacks([CallbackTracker.Wanted])
+    case callbacks([CallbackPush])
     /// Answer with ``ControlMessage/traced(ticket:_:)``.
     case question(TraceQuestion, ticket: UInt64, asker: Int)
     /// The shards trace one of this many pushes from now on.
@@ -46,10 +47,11 @@ final class TraceRecorder {
     private var sample: UInt64
     private let shard: Int
     private let losses: TraceLosses
+    private let hasCallbacks: Bool
     private let hasher = SHA256Hasher()
     private var records: [TraceRecord] = []
     private var refusals: [TraceRefusal] = []
-    private var callbacks: [CallbackTracker.Wanted] = []
+    private var callbacks: [CallbackPush] = []
     /// The second of the last refusals, and how many there were in it.
     private var refused: (second: Int64, count: Int) = (0, 0)
     private var timer: (any LoopTimer)?
@@ -62,11 +64,17 @@ final class TraceRecorder {
         sample = 1
         shard = 0
         losses = TraceLosses()
+        hasCallbacks = false
     }
 
     /// The recorder of a shard, which traces one of `sample` pushes.
-    init(ofShard shard: Int, sample: Int, losses: TraceLosses, post: @escaping Post) {
+    ///
+    /// - Parameter hasCallbacks: whether providers may have callbacks.
+    init(
+        ofShard shard: Int, sample: Int, losses: TraceLosses, hasCallbacks: Bool = false, post: @escaping Post
+    ) {
         precondition(sample > 0)
+        self.hasCallbacks = hasCallbacks
         self.post = post
         self.sample = UInt64(sample)
         self.shard = shard
@@ -91,7 +99,7 @@ final class TraceRecorder {
     /// A push was accepted.
     func noteAccepted(_ queued: QueuedNotification, at now: Moment) {
         guard traces(queued.row) else { return }
-        if let wanted = CallbackTracker.Wanted(queued) { callbacks.append(wanted) }
+        if let wanted = CallbackPush(queued) { callbacks.append(wanted) }
         add(.acceptance(TraceAcceptance(queued, digest: digest(queued.notification.payload), at: now)))
     }
 
@@ -174,8 +182,10 @@ final class TraceRecorder {
         questions.removeValue(forKey: ticket)?(answer)
     }
 
-    /// The end of a turn: what was recorded in it will be posted soon.
+    /// The end of a turn: what was recorded in it will be posted soon, or at once if providers were promised to be
+    /// told of it.
     func turnEnded() {
+        guard !hasCallbacks else { return flush() }
         guard !records.isEmpty || !refusals.isEmpty, let timer, !timer.isArmed else { return }
         timer.arm(afterMilliseconds: Limits.traceDelayMilliseconds)
     }

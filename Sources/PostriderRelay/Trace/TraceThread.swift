@@ -33,9 +33,8 @@ struct TraceThread: Sendable {
         do {
             let loop = try EventLoop()
             let store = try openTrace()
-            let lastRow = store.lastRow
             let keeper = try serve(store, on: loop)
-            continuation.resume(returning: lastRow)
+            continuation.resume(returning: keeper.lastRow)
             withExtendedLifetime(keeper) { loop.run() }
         } catch {
             continuation.resume(throwing: error)
@@ -76,7 +75,9 @@ struct TraceThread: Sendable {
 
     /// The recorder for a shard.
     func recorder(ofShard index: Int) -> TraceRecorder {
-        TraceRecorder(ofShard: index, sample: sample, losses: losses) { [mailboxes] message in
+        TraceRecorder(
+            ofShard: index, sample: sample, losses: losses, hasCallbacks: callbacks != nil
+        ) { [mailboxes] message in
             mailboxes.trace.post(message)
         }
     }

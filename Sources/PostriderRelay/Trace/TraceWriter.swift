@@ -47,6 +47,9 @@ final class TraceWriter {
         write([.event(TraceEvent(.started, at: now, row: QueueRow(0)))])
     }
 
+    /// The highest row that is known: one that was promised a callback may not have reached the trace.
+    var lastRow: QueueRow { max(store.lastRow, callbacks?.lastRow ?? QueueRow(0)) }
+
     /// When ``expire()`` has to be called, in monotonic nanoseconds; nil if nobody waits.
     var nextDeadline: UInt64? { waits.nextDeadline }
 

@@ -40,7 +40,7 @@ struct ServedRelay {
         let signer = EvidenceSigner(name: ProcessInfo.processInfo.hostName)
         var configuration = configuration
         configuration.signer = signer
-        let sender = try callbacks?.start(for: &configuration, log: log)
+        let sender = try callbacks?.start(for: &configuration, in: place.dataDirectory, log: log)
         let audit = try AuditLog(dataDirectory: place.dataDirectory, log: log)
         configuration.audit = audit.record
         let traceMebibytes = configuration.traceMebibytes

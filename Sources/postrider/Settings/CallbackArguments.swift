@@ -63,12 +63,17 @@ struct CallbackArguments {
 
     /// Starts the sender, and has the relay use it.
     ///
+    /// - Parameter directory: the relay's data directory, where the file of what is owed is.
     /// - Throws: a sentence if the relay does not trace every push, or libcurl cannot be used.
-    func start(for configuration: inout RelayConfiguration, log: Log) throws -> CallbackSender {
+    func start(
+        for configuration: inout RelayConfiguration, in directory: String, log: Log
+    ) throws -> CallbackSender {
         try requireWholeTrace(configuration)
         let counts = CallbackCounts()
-        let sender = try CallbackSender(key: key, counts: counts, log: log)
-        configuration.callbacks = CallbackConfiguration(policy: policy, counts: counts, send: sender.send)
+        let store = CallbackFile("\(directory)/callbacks.log", log: log)
+        let sender = try CallbackSender(key: key, counts: counts, store: store, log: log)
+        configuration.callbacks = CallbackConfiguration(
+            policy: policy, counts: counts, store: store, send: sender.send)
         return sender
     }
 }

@@ -15,13 +15,28 @@ struct CallbackTrackerTests {
         var messages: [CallbackMessage] { all.withLock { $0 } }
     }
 
+    /// A store in memory.
+    private final class Kept: CallbackStore {
+        private let records = Mutex<[CallbackRecord]>([])
+        func append(_ some: [CallbackRecord]) { records.withLock { $0 += some } }
+
+        func load() -> CallbackBacklog {
+            records.withLock { $0.reduce(into: CallbackBacklog()) { $0.take($1) } }
+        }
+    }
+
     private let told = Told()
+    private let kept = Kept()
     private let tracker: CallbackTracker
 
-    init() throws {
-        let policy = try #require(CallbackPolicy(prefixes: ["https://a.example"]))
-        tracker = CallbackTracker(
-            CallbackConfiguration(policy: policy, counts: CallbackCounts(), send: told.add))
+    init() throws { tracker = try Self.start(told, kept) }
+
+    private static func start(
+        _ told: Told, _ kept: Kept, allowing prefix: String = "https://a.example"
+    ) throws -> CallbackTracker {
+        let policy = try #require(CallbackPolicy(prefixes: [prefix]))
+        return CallbackTracker(
+            CallbackConfiguration(policy: policy, counts: CallbackCounts(), store: kept, send: told.add))
     }
 
     private var types: [String] {
@@ -45,7 +60,7 @@ struct CallbackTrackerTests {
     }
 
     private func expect(_ rows: Int64...) {
-        tracker.expect(rows.compactMap { CallbackTracker.Wanted(Self.queued($0)) })
+        tracker.expect(rows.compactMap { CallbackPush(Self.queued($0)) })
     }
 
     private func event(_ kind: TraceEvent.Kind, _ row: Int64, _ detail: Int64 = 0) -> TraceRecord {
@@ -64,7 +79,7 @@ struct CallbackTrackerTests {
 
     @Test("are sent once for each stage, in the order of a push's life")
     func stages() throws {
-        #expect(CallbackTracker.Wanted(Self.queued(1, nil)) == nil)
+        #expect(CallbackPush(Self.queued(1, nil)) == nil)
         expect(7)
         tracker.take([event(.sent, 7), event(.acknowledged, 7), event(.acknowledged, 7)])
         tracker.take([report(.begun, 7), report(.failed, 7), report(.begun, 7)])
@@ -128,10 +143,32 @@ struct CallbackTrackerTests {
         #expect(told.messages.count == 6, "the oldest of them is forgotten")
     }
 
+    @Test("go on after a restart: what is owed is sent again, and each stage that follows")
+    func restart() throws {
+        expect(7, 8)
+        tracker.take([event(.acknowledged, 7), event(.merged, 8, 6)])
+        #expect(try types == ["push.delivered"])
+        kept.append([.settled(told.messages[0].id)])
+        tracker.take([report(.begun, 7)])
+        let later = Told()
+        let next = try Self.start(later, kept)
+        #expect(later.messages == [told.messages[1]] && next.lastRow == QueueRow(8))
+        next.take([event(.acknowledged, 7), report(.begun, 7), report(.done, 7), event(.acknowledged, 6)])
+        #expect(
+            later.messages.map(\.id).map { $0.split(separator: ".").suffix(2).joined(separator: ".") } == [
+                "7.taken", "7.done", "8.delivered",
+            ])
+        // What the operator does not allow any more is forgotten.
+        let refused = Told()
+        let last = try Self.start(refused, kept, allowing: "https://b.example")
+        last.take([report(.done, 6)])
+        #expect(refused.messages.isEmpty && kept.load().messages.isEmpty)
+    }
+
     @Test("are of at most so many pushes: the oldest are forgotten")
     func bound() throws {
         let count = Int64(Limits.callbackPushes)
-        tracker.expect((1...count + 1).compactMap { CallbackTracker.Wanted(Self.queued($0)) })
+        tracker.expect((1...count + 1).compactMap { CallbackPush(Self.queued($0)) })
         tracker.take([event(.acknowledged, 1), event(.acknowledged, 2), event(.acknowledged, count + 1)])
         #expect(told.messages.count == 2)
     }
