@@ -29,11 +29,12 @@ enum ReceptionPolicy {
     enum Choice: Equatable { case enabled, opportunistic, ignored }
 
     /// The preferences for these apps, as the relay is told them.
-    static func reception(of apps: [App], savesPower: Bool) -> Reception {
+    static func reception(of apps: [App], savesPower: Bool, batteryPercent: Int? = nil) -> Reception {
         func topics(_ choice: Choice) -> [String] {
             apps.filter { $0.choice == choice }.map(\.topic).sorted()
         }
         return Reception(
-            savesPower: savesPower, opportunistic: topics(.opportunistic), ignored: topics(.ignored))
+            savesPower: savesPower, opportunistic: topics(.opportunistic), ignored: topics(.ignored),
+            batteryPercent: batteryPercent)
     }
 }

@@ -8,6 +8,11 @@ final class ReceptionSender {
         didSet { if savesPower != oldValue { streams.isReceptionStale = true } }
     }
 
+    /// The charge of the device's battery in percent; nil if it has none.
+    var batteryPercent: Int? {
+        didSet { if batteryPercent != oldValue { streams.isReceptionStale = true } }
+    }
+
     private let state: AgentState
     private let streams: AttachedStreams
     private let lifecycle: AppLifecycle
@@ -34,6 +39,8 @@ final class ReceptionSender {
                 mayRunInBackground: kept?.manifest.mayRunInBackground == true,
                 status: state.centers[record.number]?.status ?? .notDetermined)
         }
-        link.send(.reception(ReceptionPolicy.reception(of: apps, savesPower: savesPower)))
+        link.send(
+            .reception(
+                ReceptionPolicy.reception(of: apps, savesPower: savesPower, batteryPercent: batteryPercent)))
     }
 }

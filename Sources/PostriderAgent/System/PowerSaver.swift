@@ -1,6 +1,6 @@
 import PostriderNotifications
 
-/// Decides when the relay is asked to send notifications of low priority in groups.
+/// Decides when the relay is asked to send notifications of low priority in groups, and tells it the battery's charge.
 final class PowerSaver {
     /// When power is saved.
     var mode = PowerSaving.whenOnBattery {
@@ -18,8 +18,9 @@ final class PowerSaver {
 
     /// Begins to follow the device's power supply.
     func start() {
-        supply.start { [unowned self] isOnBattery in
-            self.isOnBattery = isOnBattery
+        supply.start { [unowned self] state in
+            isOnBattery = state.isOnBattery
+            reception.batteryPercent = state.batteryPercent
             decide()
         }
     }

@@ -59,6 +59,7 @@ extension Control.Device {
             agent: report.presence.agent.isEmpty ? nil : report.presence.agent,
             ending: report.presence.ending?.rawValue,
             savesPower: report.savesPower,
+            batteryPercent: report.batteryPercent,
             pending: report.pending,
             duplicates: report.duplicate?.addresses,
             duplicatedAt: report.duplicate?.at.milliseconds,

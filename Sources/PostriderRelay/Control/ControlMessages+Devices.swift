@@ -40,6 +40,8 @@ extension Control {
         public var ending: String?
         /// Whether it asks for groups of notifications to save power; nil if it is away.
         public var savesPower: Bool?
+        /// The charge of its battery in percent, as it has said last since the relay's start; nil if it has not.
+        public var batteryPercent: Int?
         /// The number of notifications that wait for it.
         public var pending: Int
         /// The addresses of two machines that use its identity; nil if the relay has not noticed two.

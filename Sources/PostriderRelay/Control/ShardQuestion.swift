@@ -54,6 +54,8 @@ struct DeviceReport: Sendable {
     let presence: DevicePresence
     /// Whether it asks for groups of notifications to save power; nil if it is away.
     let savesPower: Bool?
+    /// The charge of its battery in percent, as it has said last; nil if it has not.
+    let batteryPercent: Int?
     let pending: Int
     /// Two machines that use its identity; nil if only one was seen.
     let duplicate: CloneWatch.Duplicate?

@@ -203,6 +203,7 @@ final class DeviceConnections {
         home.settleIn(entry)
         session.welcome(entry, hello, registrations: registrations)
         entry.session = session
+        entry.note(hello.reception)
         entry.promptness = AckLatency()
         home.noteConnected(entry, at: session.party.address, agent: hello.agent, insteadOf: older)
         home.with(entry) { device, now, tally, effects in

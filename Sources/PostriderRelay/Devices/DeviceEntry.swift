@@ -24,6 +24,8 @@ final class DeviceEntry {
     var promptness = AckLatency()
     /// How many reports it may still send to the trace.
     var unreported = ReportAllowance()
+    /// The charge of its battery in percent, as it has said last since the relay's start; nil if it has not.
+    var batteryPercent: UInt8?
     /// Whether it is connected, since when, and what the registry knows of that.
     private(set) var presence: JournaledPresence
 
@@ -63,6 +65,9 @@ final class DeviceEntry {
         defer { self.presence.isUnsaved = true }
         return !self.presence.isUnsaved
     }
+
+    /// Notes what the device says about itself.
+    func note(_ reception: Reception) { batteryPercent = reception.batteryPercent.map { UInt8($0) } }
 
     /// Takes over the presence that was read from the registry.
     func restore(_ presence: DevicePresence) { self.presence.value = presence }

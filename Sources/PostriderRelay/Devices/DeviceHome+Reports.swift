@@ -32,6 +32,7 @@ extension DeviceHome {
                 record: entry.device.record,
                 presence: entry.presence.value,
                 savesPower: entry.device.link?.reception.savesPower,
+                batteryPercent: entry.batteryPercent.map(Int.init),
                 pending: entry.pendingCount,
                 duplicate: entry.duplicate,
                 registrations: entry.device.registrations

@@ -280,6 +280,7 @@ final class DeviceSession: EndpointOwner {
         let home = connections.home
         switch event {
         case .reception(let reception):
+            entry.note(reception)
             home.with(entry) { device, now, tally, effects in
                 device.receive(by: reception, now: now, &tally, &effects)
             }

@@ -33,8 +33,11 @@ enum DeviceListing {
     }
 
     private static func state(of device: Control.Device) -> String {
-        guard device.isConnected else { return "away" }
-        return device.savesPower == true ? "connected, saves power" : "connected"
+        let words = [
+            device.isConnected ? "connected" : "away", device.savesPower == true ? "saves power" : nil,
+            device.batteryPercent.map { "battery \($0) %" },
+        ]
+        return words.compactMap { $0 }.joined(separator: ", ")
     }
 
     /// One line for an event.

@@ -68,6 +68,11 @@ struct ReceptionTests {
         fixture.reception.savesPower = true
         fixture.router.endTurn()
         #expect(fixture.link.receptions.last == Reception(savesPower: true, ignored: [topic]))
+        fixture.reception.batteryPercent = 40
+        fixture.router.endTurn()
+        #expect(
+            fixture.link.receptions.last
+                == Reception(savesPower: true, ignored: [topic], batteryPercent: 40))
     }
 
     @Test("wants what is for a closed app that may notify at once, and shows it", .bug(id: "A2"))
@@ -124,18 +129,26 @@ struct ReceptionTests {
         #expect(!isOnBattery() && !PowerSupply.hasBattery(scratch.path))
         let clock = StandingClock()
         let supply = PowerSupply(scratch.path, on: clock)
-        var told: [Bool] = []
-        try write("BAT0", ["type": "Battery", "status": "Charging"])
+        var told: [PowerSupply.State] = []
+        try write("BAT0", ["type": "Battery", "status": "Charging", "capacity": "80"])
         try write("AC", ["type": "Mains", "online": "1"])
         supply.start { told.append($0) }
-        #expect(told.isEmpty && PowerSupply.hasBattery(scratch.path))
+        #expect(told == [.init(isOnBattery: false, batteryPercent: 80)])
+        #expect(PowerSupply.hasBattery(scratch.path))
         try write("AC", ["online": "0"])
         try write("BAT0", ["status": "Discharging"])
         clock.fireTimers()
         clock.fireTimers()
-        #expect(told == [true])
+        #expect(told.dropFirst() == [.init(isOnBattery: true, batteryPercent: 80)])
+        // A small change is not worth a message.
+        for (charge, count) in [("77", 2), ("76", 2), ("75", 3), ("nonsense", 4), ("101", 4), ("75", 5)] {
+            try write("BAT0", ["capacity": charge])
+            clock.fireTimers()
+            #expect(told.count == count, "\(charge)")
+        }
+        try write("BAT1", ["type": "Battery", "status": "Full", "capacity": "95"])
         try write("AC", ["online": "1"])
         clock.fireTimers()
-        #expect(told == [true, false])
+        #expect(told.last == .init(isOnBattery: false, batteryPercent: 85))
     }
 }

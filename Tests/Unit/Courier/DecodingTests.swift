@@ -62,6 +62,12 @@ import Testing
         #expect(
             decodingError(Reception.self, bytes)
                 == .tooMany(field: 2, limit: Limits.registrationsPerDevice))
+        // A battery is at 100 % at most.
+        for (bytes, percent) in [([0x20, 101], 100), ([0x20, 102], nil), ([0x20, 0], nil)]
+            as [([UInt8], Int?)]
+        {
+            #expect(try Reception(decoding: bytes.span).batteryPercent == percent)
+        }
         let long = many.dropLast().map { $0 + String(repeating: "x", count: Limits.topicBytes - 7) }
         let reception = Reception(savesPower: true, opportunistic: long, ignored: Array(long.prefix(10)))
         #expect(reception.ignored.count == 10 && (20...256).contains(reception.opportunistic.count))

@@ -45,6 +45,8 @@ import Testing
             "0a4c0a0c0102030405060708090a0b0c12" + secretHex + "18ac0222076167656e742f312a" + receptionHex)
         try check(DeviceMessage.reception(Samples.reception), "4a" + receptionHex)
         try check(DeviceMessage.reception(.usual), "4a00")
+        try check(DeviceMessage.reception(Reception(batteryPercent: 40)), "4a022029")
+        try check(DeviceMessage.reception(Reception(batteryPercent: 0)), "4a022001")
         try check(DeviceMessage.fetch, "5200")
         try check(DeviceMessage.unknown, "")
     }

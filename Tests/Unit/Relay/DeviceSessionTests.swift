@@ -21,6 +21,18 @@ struct DeviceSessionTests {
             Unsubscribed(channel: DeviceHouse.channel, reason: reason, topic: topic?.text ?? ""))
     }
 
+    @Test("notes the charge of the device's battery for the operator, from the hello and from each change")
+    func battery() throws {
+        let house = try DeviceHouse()
+        func charge() -> Int? { house.shard.home.deviceReports(DeviceFilter()).first?.batteryPercent }
+        #expect(charge() == nil)
+        let line = try house.connect(by: Reception(batteryPercent: 40))
+        #expect(charge() == 40)
+        line.say(.reception(Reception(batteryPercent: 35)))
+        try house.run()
+        #expect(charge() == 35)
+    }
+
     @Test("says nothing after its goodbye, while acknowledgements still count")
     func nothingAfterGoodbye() throws {
         let house = try DeviceHouse()

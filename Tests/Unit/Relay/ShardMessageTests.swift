@@ -66,7 +66,7 @@ struct ShardMessageTests {
         record: Samples.record,
         presence: DevicePresence(
             isConnected: true, since: Samples.now, address: "::1", agent: "a/1", ending: .cut),
-        savesPower: true, pending: 1,
+        savesPower: true, batteryPercent: 40, pending: 1,
         duplicate: CloneWatch.Duplicate(addresses: ["a", "b"], at: Samples.now),
         registrations: [
             .init(
