@@ -17,10 +17,16 @@ import grpc
 
 import payload
 
-# The folder of agent.proto and courier.proto; a real app generates its code when it is built.
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs" / "reference"))
-courier, _ = grpc.protos_and_services("courier.proto")
-pb, rpc = grpc.protos_and_services("agent.proto")
+# A real app generates its code when it is built; docs/start/a-device-in-python.md has the command for Debian's own gRPC.
+try:
+    import agent_pb2 as pb
+    import agent_pb2_grpc as rpc
+    import courier_pb2 as courier
+except ImportError:
+    # Without that, grpcio-tools reads agent.proto and courier.proto in the repository, or where the package has them.
+    sys.path += [str(Path(__file__).resolve().parents[2] / "docs" / "reference"), "/usr/share/postrider"]
+    courier, _ = grpc.protos_and_services("courier.proto")
+    pb, rpc = grpc.protos_and_services("agent.proto")
 
 AUTHORIZE, CATEGORIES, ADD = 1, 2, 3
 
