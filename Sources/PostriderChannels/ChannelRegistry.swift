@@ -186,6 +186,16 @@ package struct ChannelRegistry {
         for identity in due { effects.append(.apply(.removeChannel(identity), .removal(identity, nil))) }
     }
 
+    /// The channels of an app, or all, the oldest first.
+    ///
+    /// - Parameter limit: no more than this are described.
+    /// - Returns: their number, and the described ones.
+    package func list(of topic: Topic?, limit: Int) -> (count: Int, channels: [ChannelSummary]) {
+        let chosen = channels.values.filter { topic == nil || $0.record.owner.topic == topic }
+            .map { ChannelSummary(record: $0.record, stored: $0.stored) }
+        return (chosen.count, ChannelSummary.oldest(limit, of: chosen))
+    }
+
     private func channel(_ identity: ChannelIdentity, of owner: ChannelOwner) -> Channel? {
         channels[identity].flatMap { $0.record.owner == owner ? $0 : nil }
     }

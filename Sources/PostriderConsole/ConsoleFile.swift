@@ -25,6 +25,7 @@ public struct ConsoleFile: Sendable {
         "/accessforms.js": ConsoleFile(script, PackageResources.accessforms_js),
         "/api.js": ConsoleFile(script, PackageResources.api_js),
         "/captures.js": ConsoleFile(script, PackageResources.captures_js),
+        "/channels.js": ConsoleFile(script, PackageResources.channels_js),
         "/console.css": ConsoleFile(style, PackageResources.console_css),
         "/console.js": ConsoleFile(script, PackageResources.console_js),
         "/device.js": ConsoleFile(script, PackageResources.device_js),

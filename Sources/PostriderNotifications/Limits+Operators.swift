@@ -14,6 +14,8 @@ extension Limits {
     public static let measuredQuotas = 100
     /// MiB of disk space that the segments of the trace take: the least, the default and the most.
     public static let traceMebibytes = (least: 32, usual: 256, most: 1_048_576)
+    /// Channels that one list has: those that were created first.
+    public static let listedChannels = 1_000
     /// Provider keys whose ends metrics have: those that end first.
     public static let measuredKeys = 100
     /// The largest number in a quota.

@@ -13,8 +13,9 @@ function environmentOf(key) {
 }
 
 function keyState(key) {
-  return key.revokedAt ? element("span", {}, badge("revoked", "bad"), " ", date(key.revokedAt))
-      : badge("valid", "good");
+  if (key.revokedAt) return element("span", {}, badge("revoked", "bad"), " ", date(key.revokedAt));
+  if (key.endsAt > Date.now()) return element("span", {}, badge("valid", "good"), " until ", date(key.endsAt));
+  return key.endsAt ? ending(key.endsAt) : badge("valid", "good");
 }
 
 /** The three tables; each has its columns, its path, and what can be done. */

@@ -5,6 +5,7 @@ import { button, element } from "./elements.js";
 import { moment } from "./words.js";
 import { showAccess } from "./access.js";
 import { showCaptures } from "./captures.js";
+import { showChannels } from "./channels.js";
 import { showDevices } from "./devices.js";
 import { showOverview } from "./overview.js";
 import { showPushes } from "./pushes.js";
@@ -14,6 +15,7 @@ const pages = [
   { word: "overview", title: "Overview", show: showOverview },
   { word: "pushes", title: "Pushes", show: showPushes },
   { word: "devices", title: "Devices", show: showDevices },
+  { word: "channels", title: "Channels", show: showChannels },
   { word: "send", title: "Send", show: showSend, role: "send" },
   { word: "access", title: "Access", show: showAccess },
   { word: "captures", title: "Captures", show: showCaptures, isThere: (session) => session.hasCaptures },

@@ -65,6 +65,7 @@ final class ControlHandler {
             handleBench(method, parts[1], body, respond)
         case ("PUT", "console-links", let name?): makeConsoleLink(name, body, respond)
         case ("GET", "history", nil) where console != nil: respond(Self.answer(console?.history.answer))
+        case ("GET", "channels", nil): ChannelRoutes(queries: queries).list(query, respond)
         case (_, "devices", _) where devices.handle(method, name, query, body, respond): break
         case _ where access.handle(method, parts[1], name, body: body, respond): break
         default: respond(Self.refusal(404, "There is no \(method) \(path) on the control socket."))

@@ -1,3 +1,4 @@
+import PostriderChannels
 import PostriderDeviceQueue
 import PostriderNotifications
 
@@ -9,6 +10,10 @@ enum ShardQuestion: Sendable {
     case devices(DeviceFilter)
     /// Remove a device and its pending notifications.
     case remove(DeviceIdentity)
+    /// Describe the channels of an app, or of all apps, whose home is this shard.
+    case channels(of: Topic?)
+    /// Count the subscribers that each of these channels has on this shard.
+    case subscribers([ChannelIdentity])
 }
 
 /// One shard's part of the answer.
@@ -17,6 +22,9 @@ enum ShardReply: Sendable {
     case devices([DeviceReport])
     /// Whether the device's home was this shard, so that it is removed.
     case removed(Bool)
+    /// The number of channels, and the ``Limits/listedChannels`` oldest of them.
+    case channels(count: Int, [ChannelSummary])
+    case subscribers([Int])
 }
 
 /// The state of one shard.

@@ -236,12 +236,20 @@ final class Shard {
         case .tally: .tally(report)
         case .devices(let filter): .devices(home.deviceReports(filter))
         case .remove(let identity): .removed(remove(identity))
+        case .channels(let topic): list(of: topic)
+        case .subscribers(let channels):
+            .subscribers(channels.map { devices.subscriptions.subscribers[$0].count })
         }
     }
 
     private func remove(_ identity: DeviceIdentity) -> Bool {
         web.home.forget(identity)
         return home.remove(identity)
+    }
+
+    private func list(of topic: Topic?) -> ShardReply {
+        let (count, some) = channels.registry.list(of: topic, limit: Limits.listedChannels)
+        return .channels(count: count, some)
     }
 
     var report: ShardReport {

@@ -1,11 +1,13 @@
 """Each page of the console shows what is so, live; on a desk and on a phone, light and dark, by keyboard and without barriers."""
 
+import base64
+
 from selenium.webdriver.common.keys import Keys
 
 from browser import DESK, PHONE
 from relay import require, say
 
-PAGES = ["Overview", "Pushes", "Devices", "Send", "Access", "Captures"]
+PAGES = ["Overview", "Pushes", "Devices", "Channels", "Send", "Access", "Captures"]
 
 
 # Has the page get another answer of the relay than it gave.
@@ -136,6 +138,21 @@ def devices(browser, stage, device):
     say("devices come and go")
 
 
+def channels(browser, stage, device):
+    browser.open("channels")
+    browser.shows("No channel: a provider creates one")
+    plain, storing = stage.channel(stores=False), stage.channel(stores=True)
+    browser.until("the channels", lambda: "stores none" in (browser.row(plain) or "") and "empty" in (browser.row(storing) or ""))
+    stage.run(device.subscribe(base64.b64decode(storing)))
+    browser.until("the subscriber", lambda: "Subscribers\n1" in browser.row(storing) or " 1 " in f" {browser.row(storing)} ")
+    stage.broadcast(storing)
+    browser.until("what is stored", lambda: "stored" in browser.row(storing).split("accepted")[0].split())
+    browser.fill("App (topic)", "com.example.nobody")
+    browser.click("Search")
+    browser.shows("No channel: a provider creates one")
+    say("channels are listed")
+
+
 def keyboard(browser):
     """Only keys: to the second page, into its form, into a dialog and out of it."""
     browser.driver.get(browser.base)
@@ -167,5 +184,6 @@ def run(browser, stage):
     overview(browser, stage, device)
     pushes(browser, stage, device)
     devices(browser, stage, device)
+    channels(browser, stage, device)
     each_page(browser)
     keyboard(browser)

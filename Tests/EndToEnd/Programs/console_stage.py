@@ -57,6 +57,24 @@ class ConsoleStage:
     def away(self, device):
         self.run(device.disconnect())
 
+    def _post(self, path, body, **fields):
+        host, port = self.relay.provider_endpoint
+        headers = {"authorization": self.bearer} | {name.replace("_", "-"): value for name, value in fields.items()}
+        answer = self.client.post(f"https://{host}:{port}{path}", headers=headers, json=body)
+        assert answer.status_code in (200, 201), f"{path}: {answer.status_code} {answer.text}"
+        return answer
+
+    def channel(self, stores):
+        """Creates a channel as a provider does; returns its identifier."""
+        body = {"message-storage-policy": int(stores), "push-type": "LiveActivity"}
+        return self._post(f"/1/apps/{self.relay.topic}/channels", body).headers["apns-channel-id"]
+
+    def broadcast(self, channel):
+        """Broadcasts as a provider does, for ten minutes."""
+        self._post(f"/4/broadcasts/apps/{self.relay.topic}", {"aps": {"event": "update", "content-state": {}}},
+                   apns_channel_id=channel, apns_push_type="liveactivity", apns_priority="10",
+                   apns_expiration=str(int(time.time()) + 600))
+
     def push(self, token, payload=None, **fields):
         """Pushes as a provider does; returns the answer and the apns-id."""
         host, port = self.relay.provider_endpoint
