@@ -11,7 +11,7 @@ extension DevicePresence.Ending {
         case .peerClosed: self = .closed
         case .idleTimeout: self = .silent
         case .writeTimeout, .outputNotTaken, .stalled: self = .notTaken
-        case .protocolError, .notTLS, .protocolNotNegotiated: self = .protocolError
+        case .protocolError, .notTLS, .notIntroduced, .protocolNotNegotiated: self = .protocolError
         case .peerReset, .refused, .proxyFailed, .connectTimeout, .handshakeFailed, .handshakeTimeout:
             self = .cut
         }

@@ -7,6 +7,7 @@ enum ConnectionEndKind: String, CaseIterable, Sendable {
     case peerReset = "peer_reset"
     case handshakeFailed = "handshake_failed"
     case notTLS = "not_tls"
+    case noProxyHeader = "no_proxy_header"
     case handshakeTimeout = "handshake_timeout"
     case writeTimeout = "write_timeout"
     case outputNotTaken = "output_not_taken"
@@ -29,6 +30,7 @@ enum ConnectionEndKind: String, CaseIterable, Sendable {
             case .refused, .proxyFailed, .connectTimeout: .notConnected
             case .handshakeFailed: .handshakeFailed
             case .notTLS: .notTLS
+            case .notIntroduced: .noProxyHeader
             case .handshakeTimeout: .handshakeTimeout
             case .writeTimeout: .writeTimeout
             case .outputNotTaken: .outputNotTaken

@@ -128,6 +128,9 @@ final class Shard {
         home.apply(settings)
         providers.apply(settings)
         devices.deviceLinks = settings.protocolCode.deviceLinks
+        for listener in listeners where listener.loadBalancers != nil {
+            listener.loadBalancers = settings.loadBalancers
+        }
         if let sample = settings.traceSample { context.trace.change(sample: sample) }
     }
 

@@ -1,6 +1,7 @@
 import PostriderCallbacks
 import PostriderDeviceQueue
 import PostriderNotifications
+import PostriderTransport
 
 /// The settings of the configuration that concern shards.
 struct ShardSettings: Sendable {
@@ -27,6 +28,8 @@ struct ShardSettings: Sendable {
     var quotas = QuotaSet([])
     /// The origin of the addresses of Web Push subscriptions; empty if there is no web port.
     var webOrigin = ""
+    /// The load balancers that say whose connections they forward.
+    var loadBalancers = NetworkList()
     /// The presence of devices, shared with all threads.
     var presence = PresenceExchange()
 }
@@ -45,5 +48,6 @@ extension ShardSettings {
         lookupKeys = configuration.lookupKeys
         traceSample = configuration.traceSample
         webOrigin = configuration.web?.origin ?? ""
+        loadBalancers = configuration.loadBalancers
     }
 }

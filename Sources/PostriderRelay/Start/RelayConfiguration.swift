@@ -105,6 +105,9 @@ public struct RelayConfiguration: Sendable {
             self.origin = origin
         }
     }
+    /// The load balancers that say with the PROXY protocol whose connections to the ports of providers and devices they
+    /// forward.
+    public var loadBalancers = NetworkList()
 
     /// The settings of the console.
     public struct Console: Sendable {

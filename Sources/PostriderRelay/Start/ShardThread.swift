@@ -131,6 +131,9 @@ struct ShardThread: Sendable {
         }
         for listener in devices { guardListener(listener, shard.context.deviceEnds, shard.context) }
         for listener in web { guardListener(listener, shard.context.webEnds, shard.context) }
+        for listener in providers + developmentProviders + devices {
+            listener.loadBalancers = configuration.loadBalancers
+        }
         let console = index == 0 ? try listenForOperator(shard, registry, providers, on: loop) : nil
         return Listening(
             providers: providers.map(\.address), developmentProviders: developmentProviders.map(\.address),

@@ -16,6 +16,8 @@ public enum CloseReason: Sendable, Equatable, CustomStringConvertible {
     case handshakeFailed(String, name: String? = nil)
     /// The peer sent something other than a TLS ClientHello.
     case notTLS(Preamble)
+    /// The load balancer did not say whose connection it is. The payload is a whole sentence.
+    case notIntroduced(String)
     /// The proxy did not connect this side to the server. The payload is a sentence without a full stop that names the
     /// proxy.
     case proxyFailed(String)
@@ -51,7 +53,7 @@ public enum CloseReason: Sendable, Equatable, CustomStringConvertible {
         case .connectTimeout: "no connection in time"
         case .handshakeFailed(let why, _): why
         case .notTLS(let preamble): preamble.sentence
-        case .proxyFailed(let why): why
+        case .notIntroduced(let why), .proxyFailed(let why): why
         case .handshakeTimeout: "no TLS handshake in time"
         case .writeTimeout: "the peer did not read what was sent in time"
         case .outputNotTaken: "too much output waited for the peer"
@@ -72,6 +74,7 @@ public enum CloseReason: Sendable, Equatable, CustomStringConvertible {
         switch self {
         case .handshakeFailed(_, let name): name
         case .notTLS(let preamble): "\(preamble)"
+        case .notIntroduced: "PROXY header"
         case .protocolError(_, let name): name ?? "protocol error"
         case .handshakeTimeout: "handshake timeout"
         case .writeTimeout: "write timeout"

@@ -79,7 +79,7 @@ extension Connection {
         switch phase {
         case .open:
             if !isReadingPaused { readInput() }
-        case .connecting, .handshaking, .closing, .lingering, .moving, .ended: return
+        case .connecting, .introducing, .handshaking, .closing, .lingering, .moving, .ended: return
         }
     }
 

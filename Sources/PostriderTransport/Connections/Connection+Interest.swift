@@ -9,7 +9,7 @@ extension Connection {
 
     private var isDeferred: Bool {
         switch phase {
-        case .connecting, .handshaking: isDeferrable
+        case .connecting, .introducing, .handshaking: isDeferrable
         case .open, .closing, .lingering, .moving, .ended: false
         }
     }
@@ -33,7 +33,7 @@ extension Connection {
 
     private var interest: Readiness {
         switch phase {
-        case .connecting, .handshaking: return handshakeAwaits
+        case .connecting, .introducing, .handshaking: return handshakeAwaits
         case .lingering: return .readable
         case .moving, .ended: return []
         case .open, .closing:

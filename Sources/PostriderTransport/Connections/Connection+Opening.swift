@@ -1,17 +1,40 @@
 internal import Glibc
+internal import PostriderProxies
 
 /// The steps from a socket to an established connection.
 extension Connection {
     /// Starts an accepted connection.
     func begin(for listener: Listener) {
         self.listener = listener
-        guard tls == nil else {
-            beginPace()
-            handshakeBeganAt = EventLoop.read(CLOCK_MONOTONIC)
-            setDeadline(limits.handshakeMilliseconds)
-            return
-        }
+        if case .introducing = phase { return setDeadline(limits.handshakeMilliseconds) }
+        guard tls == nil else { return awaitHandshake() }
         established()
+    }
+
+    private func awaitHandshake() {
+        beginPace()
+        handshakeBeganAt = EventLoop.read(CLOCK_MONOTONIC)
+        setDeadline(limits.handshakeMilliseconds)
+    }
+
+    /// Reads what a load balancer says about the connection.
+    func readIntroduction(_ introduction: Introduction) {
+        guard let loop, let listener else { return }
+        switch unsafe introduction.read(number, using: loop.input) {
+        case .wantsRead: return
+        case .ended(let reason): end(reason)
+        case .failed(let failure): end(.notIntroduced(failure.description))
+        case .complete(let client): listener.introduced(self, as: client)
+        }
+    }
+
+    /// Goes on with an accepted connection whose client is known. The client's first bytes may have arrived with the
+    /// header, and epoll may not report them again.
+    func beginIntroduced() {
+        guard tls != nil else { return established() }
+        phase = .handshaking
+        awaitHandshake()
+        continueHandshake()
     }
 
     /// Handles the result of connect(2).

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import PostriderProxies
 
 /// One socket, with or without TLS, and the protocol handler that it serves. A connection belongs to one loop at a
 /// time and is used only on that loop's thread; `detach()` and `EventLoop.adopt` move it to another loop.
@@ -8,6 +9,8 @@ internal import Glibc
 public final class Connection: ConnectionOutput {
     enum Phase {
         case connecting
+        /// A load balancer has connected and says whose connection it is.
+        case introducing(Introduction)
         case handshaking
         case open
         /// The handler has closed the connection, and its last output is being written.
@@ -97,14 +100,14 @@ public final class Connection: ConnectionOutput {
         case .open, .closing:
             isDirty = true
             loop.needsFlush(token)
-        case .connecting, .handshaking, .lingering, .moving, .ended: return
+        case .connecting, .introducing, .handshaking, .lingering, .moving, .ended: return
         }
     }
 
     /// Closes the connection in order; see `ConnectionOutput`.
     public func close(_ reason: CloseReason) {
         switch phase {
-        case .connecting, .handshaking: end(reason)
+        case .connecting, .introducing, .handshaking: end(reason)
         case .open:
             phase = .closing(reason)
             setNeedsFlush()
@@ -116,7 +119,7 @@ public final class Connection: ConnectionOutput {
     /// Closes the connection at once; see `ConnectionOutput`.
     public func abort(_ reason: CloseReason) {
         switch phase {
-        case .connecting, .handshaking, .open, .closing: end(reason)
+        case .connecting, .introducing, .handshaking, .open, .closing: end(reason)
         case .lingering, .moving, .ended: return
         }
     }
@@ -124,7 +127,7 @@ public final class Connection: ConnectionOutput {
     /// Handles the readiness of the socket.
     func ready(_ readiness: Readiness) {
         switch phase {
-        case .connecting, .handshaking: return hear(readiness)
+        case .connecting, .introducing, .handshaking: return hear(readiness)
         case .open, .closing, .lingering, .moving, .ended: break
         }
         guard let loop else { return }
@@ -145,6 +148,7 @@ public final class Connection: ConnectionOutput {
         let token = token
         switch phase {
         case .connecting: finishConnecting()
+        case .introducing(let introduction): readIntroduction(introduction)
         case .handshaking: continueHandshake()
         case .open, .closing:
             let isCut = !readiness.isDisjoint(with: [.hangUp, .error])
@@ -246,6 +250,7 @@ extension Connection {
     private func deadlinePassed() {
         switch phase {
         case .connecting: end(.connectTimeout)
+        case .introducing: end(.notIntroduced(ProxyHeaderFailure.late.description))
         case .handshaking: end(.handshakeTimeout)
         case .open, .closing: end(.writeTimeout)
         case .lingering: end(.localClose)

@@ -19,8 +19,8 @@ public final class Listener: EventSource {
     private var descriptor: Descriptor?
     private var loop: EventLoop?
     private var token: EventLoop.Token = 0
-    private let tls: RenewableTLS?
-    private let limits: ConnectionLimits
+    /// How its connections begin, and what they may use.
+    private let terms: (tls: RenewableTLS?, limits: ConnectionLimits)
     private let descriptorCeiling: Int
     private var rest: (any LoopTimer)?
     /// Counts and limits connections by source; nil for no limits. It must be set before the first turn.
@@ -36,6 +36,9 @@ public final class Listener: EventSource {
     }
     /// Whether the peer of each connection gets its ``Peer/tls``. It must be set before the first turn.
     public var recordsTLSDetails = false
+    /// The load balancers whose connections begin with a header of the PROXY protocol, which says whose they are. They
+    /// must send it. No header of another source is read. Nil for a listener that has none.
+    public var loadBalancers: NetworkList?
     /// Is told what becomes of connections that are accepted. It must be set before the first turn.
     public var observer: (any ListenerObserver)?
     private var pace: HandshakeLimiter? { isPaced ? loop?.pace : nil }
@@ -52,8 +55,7 @@ public final class Listener: EventSource {
         self.isInherited = isInherited
         self.descriptor = consume descriptor
         self.loop = loop
-        self.tls = tls
-        self.limits = limits
+        terms = (tls, limits)
         self.makeSession = makeSession
         descriptorCeiling = Descriptors.limit - limits.descriptorReserve
         token = try loop.watch(number, .readable, .source(self))
@@ -107,11 +109,13 @@ public final class Listener: EventSource {
         let remote = address.unixPath == nil ? SocketAddress(origin) : nil
         guard let loop, Int(accepted.number) < descriptorCeiling else { return refuse(.descriptors, remote) }
         guard pace?.mayBegin ?? true else { return refuse(.handshakes, remote) }
+        // A load balancer's connection counts as its client's, so it is admitted when that is known.
+        let isForwarded = remote.flatMap { loadBalancers?.contains($0) } ?? false
         var ticket: ConnectionPermit?
         let source = remote.flatMap { ConnectionLimiter.Source($0) }
-        if let gate, let source {
+        if !isForwarded {
             do {
-                ticket = try gate.admit(source, now: loop.now)
+                ticket = try admit(source)
             } catch {
                 return refuse(error, remote)
             }
@@ -120,10 +124,12 @@ public final class Listener: EventSource {
         let credentials = address.unixPath == nil ? nil : Socket.credentials(number)
         let peer = Peer(address: text(remote), source: source, credentials: credentials)
         do {
-            let stream = try tls.map { try $0.draw().accept(number) }
+            let stream = try terms.tls.map { try $0.draw().accept(number) }
+            let phase: Connection.Phase =
+                isForwarded ? .introducing(Introduction()) : stream == nil ? .open : .handshaking
             let connection = try Connection(
-                accepted, stream == nil ? .open : .handshaking, on: loop, tls: stream, peer: peer,
-                limits: limits, isDeferrable: isPaced && stream != nil)
+                accepted, phase, on: loop, tls: stream, peer: peer, limits: terms.limits,
+                isDeferrable: isPaced && stream != nil)
             counts.accepted += 1
             counts.opening += 1
             connection.ticket = ticket
@@ -133,10 +139,35 @@ public final class Listener: EventSource {
         }
     }
 
+    /// Goes on with a connection of a load balancer that has said whose connection it is; nil if it is its own.
+    func introduced(_ connection: Connection, as client: SocketAddress?) {
+        if let client {
+            connection.peer = Peer(address: client.description, source: ConnectionLimiter.Source(client))
+        }
+        do throws(Refusal) {
+            // While the header was on its way, other handshakes may have begun.
+            guard pace?.mayBegin ?? true else { throw Refusal.handshakes }
+            connection.ticket = try admit(connection.peer.source)
+        } catch {
+            connection.listener = nil
+            connection.end(.overloaded)
+            return refuse(error, connection.peer)
+        }
+        connection.beginIntroduced()
+    }
+
+    private func admit(_ source: ConnectionLimiter.Source?) throws(Refusal) -> ConnectionPermit? {
+        guard let gate, let source, let loop else { return nil }
+        return try gate.admit(source, now: loop.now)
+    }
+
     private func refuse(_ refusal: Refusal, _ remote: SocketAddress?) {
+        refuse(refusal, Peer(address: text(remote), source: remote.flatMap { ConnectionLimiter.Source($0) }))
+    }
+
+    private func refuse(_ refusal: Refusal, _ peer: Peer) {
         counts.refused += 1
-        observer?.refused(
-            refusal, Peer(address: text(remote), source: remote.flatMap { ConnectionLimiter.Source($0) }))
+        observer?.refused(refusal, peer)
     }
 
     private func text(_ remote: SocketAddress?) -> String {

@@ -42,8 +42,8 @@ public enum Preamble: Sendable, Equatable, CaseIterable, CustomStringConvertible
     var sentence: String {
         switch self {
         case .proxyProtocol1, .proxyProtocol2:
-            "it begins with a \(self) header, which is not supported yet: have the load balancer send none "
-                + "(HAProxy: send-proxy, nginx: proxy_protocol)"
+            "it begins with a \(self) header, and its address is none of load-balancers: name it there, "
+                + "or have the load balancer send none (HAProxy: send-proxy, nginx: proxy_protocol)"
         case .plainHTTP: "it speaks \(self): use https, or have the load balancer use TLS to this port"
         }
     }

@@ -88,7 +88,8 @@ public enum ListenAddresses {
 }
 
 extension String.SubSequence {
-    fileprivate var trimmed: Substring {
+    /// Without spaces at both ends.
+    var trimmed: Substring {
         var text = self
         while text.first == " " { text.removeFirst() }
         while text.last == " " { text.removeLast() }

@@ -81,6 +81,11 @@ enum Socket {
         systemCall("recv") { unsafe recv(number, buffer.baseAddress, buffer.count, 0) }
     }
 
+    /// Writes what can be read to `buffer`, and leaves it in the socket.
+    static func peek(_ number: Int32, into buffer: UnsafeMutableBufferPointer<UInt8>) -> SystemResult {
+        systemCall("recv") { unsafe recv(number, buffer.baseAddress, buffer.count, Int32(MSG_PEEK)) }
+    }
+
     /// Returns at most `count` bytes of what can be read, and leaves them in the socket.
     static func peek(_ number: Int32, atMost count: Int) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)

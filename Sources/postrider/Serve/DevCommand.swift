@@ -50,6 +50,7 @@ enum DevCommand: Command {
         } _: {
             try word(options, $0, $1)
         }
+        configuration.loadBalancers = try loadBalancers(options)
         let log = try ServiceLog.start(LogThreshold(level), format).log
         let served = try await ServedRelay.start(
             configuration, store: store, metrics: try metrics(options),
@@ -95,6 +96,10 @@ enum DevCommand: Command {
             }
             return topic
         }
+    }
+
+    private static func loadBalancers(_ options: ParsedOptions) throws -> NetworkList {
+        try options.string(Setting.loadBalancers.rawValue).map { try NetworkList($0) } ?? NetworkList()
     }
 
     /// Where the relay has its store. For trying things out, a database may be one that does not sync.
@@ -236,7 +241,7 @@ enum DevCommand: Command {
                 "apple", "Behave as Apple does in everything, even where that is less useful in production.")
         ] + (Setting.fidelity + RelayConfiguration.bounds + furtherSettings).map(\.option) + [
             .value("log-level", "LEVEL", "error, warning (if not given), notice, info or debug."),
-            Setting.logFormat.option, Setting.store.option,
+            Setting.logFormat.option, Setting.store.option, Setting.loadBalancers.option,
             .flag("json", "Print one line of JSON with all values when the relay is ready."),
         ],
         examples: [

@@ -24,6 +24,7 @@ enum Setting: String, SettingName {
     case acceptLosses = "accept-unsafe-database"
     case sourceConnections = "source-connections"
     case sourceRate = "source-rate"
+    case loadBalancers = "load-balancers"
     case shards = "shards"
     case busyPollingMicroseconds = "busy-polling-microseconds"
     case providerIdleSeconds = "provider-idle-seconds"
@@ -52,7 +53,7 @@ enum Setting: String, SettingName {
         .certificate, .privateKey, .privateKeyGroup, .providerTrust, .tlsRecords, .metricsToken,
         .sourceConnections, .sourceRate, .providerIdleSeconds, .pushesPerSecond, .quotas, .deviceFetches,
         .busyPollingMicroseconds, .deviceExpiryDays, .lookupKeys, .strictness, .storage, .spellings,
-        .streamLimitRamp,
+        .streamLimitRamp, .loadBalancers,
         .requestHeaders, .deviceLinks, .traceSample, .logLevel, .logFormat,
     ]
 
@@ -67,7 +68,7 @@ enum Setting: String, SettingName {
     static let lists: Set<Setting> = [
         .providerAddress, .developmentProviderAddress, .deviceAddress, .webAddress, .privateKeyGroup,
         .onPresence,
-        .lookupKeys, .callbackAllow, .quotas,
+        .lookupKeys, .callbackAllow, .quotas, .loadBalancers,
     ]
 
     static let words: Set<Setting> = [.onPresence, .callbackAllow, .quotas]
@@ -92,6 +93,7 @@ enum Setting: String, SettingName {
             .required("ADDRESS,…")
         case .publicURL: .required("https://…")
         case .privateKeyGroup: .required("GROUP,…")
+        case .loadBalancers: .required("NETWORK,…")
         case .onPresence: .required("PROGRAM,ARGUMENT,…")
         case .lookupKeys: .required("KEY,…")
         case .callbackAllow: .required("URL,…")
@@ -153,6 +155,9 @@ enum Setting: String, SettingName {
         case .sourceRate:
             "The most connections that one source address may begin per second; \(Limits.sourceRate) if not "
                 + "given."
+        case .loadBalancers:
+            "Load balancers, by address or network, whose connections must begin with a PROXY header that "
+                + "names the client; none if not given."
         case .shards: "Event loops, each with its own thread; one for each core if not given."
         case .busyPollingMicroseconds:
             "How long a shard polls for more work before it sleeps; 0, not at all, if not given."

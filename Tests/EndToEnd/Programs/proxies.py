@@ -90,7 +90,10 @@ backend relay-providers
 """
 
 
-def start_nginx(values):
+TEMPLATES = {"nginx": NGINX, "haproxy": HAPROXY}
+
+
+def start_nginx(template, values):
     """nginx at two free ports; it has said that it listens."""
     ports = subprocess.check_output([sys.executable, Path(__file__).with_name("ports.py")], text=True).split()
     values |= {"device_front": f"127.0.0.1:{ports[0]}", "provider_front": f"127.0.0.1:{ports[1]}",
@@ -98,7 +101,7 @@ def start_nginx(values):
                "user": "user root;" if os.geteuid() == 0 else ""}
     folder = values["folder"]
     file = folder / "nginx.conf"
-    file.write_text(NGINX.format(**values))
+    file.write_text(template.format(**values))
     process = subprocess.Popen(["/usr/sbin/nginx", "-c", file, "-p", folder], stderr=subprocess.PIPE, text=True)
     for line in process.stderr:
         if "start worker process " in line:
@@ -107,7 +110,7 @@ def start_nginx(values):
     sys.exit("nginx has ended")
 
 
-def start_haproxy(values):
+def start_haproxy(template, values):
     """HAProxy at two sockets that listen before it is started."""
     fronts = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
     descriptors = [front.fileno() for front in fronts]
@@ -117,7 +120,7 @@ def start_haproxy(values):
     pem.touch(mode=0o600)
     pem.write_bytes(values["certificate"].read_bytes() + values["key"].read_bytes())
     file = folder / "haproxy.conf"
-    file.write_text(HAPROXY.format(**values))
+    file.write_text(template.format(**values))
     process = subprocess.Popen(["/usr/sbin/haproxy", "-db", "-f", file], pass_fds=descriptors)
     ports = [front.getsockname()[1] for front in fronts]
     for front in fronts:
@@ -128,10 +131,10 @@ def start_haproxy(values):
 class Proxy:
     """A proxy in front of both ports of a relay. `relay`: how clients find the relay behind it."""
 
-    def __init__(self, kind, relay, folder):
+    def __init__(self, kind, relay, folder, templates=None):
         certificate, key = (Path(relay.ca).with_name(name) for name in ("relay.pem", "relay.key"))
         start = {"nginx": start_nginx, "haproxy": start_haproxy}[kind]
-        self.process, ports = start({
+        self.process, ports = start((templates or TEMPLATES)[kind], {
             "folder": folder, "authority": relay.ca, "certificate": certificate, "key": key,
             "device_back": f"127.0.0.1:{relay.device_endpoint[1]}",
             "provider_back": f"127.0.0.1:{relay.provider_endpoint[1]}",
@@ -202,4 +205,5 @@ async def main(kind, relay, folder):
         proxy.end()
 
 
-asyncio.run(main(sys.argv[1], Relay.described_in(sys.argv[2]), sys.argv[3]))
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], Relay.described_in(sys.argv[2]), sys.argv[3]))
