@@ -11,7 +11,7 @@ extension Capture {
             "at": .integer(at.milliseconds),
             "environment": .string(environment.rawValue),
             "connection": connection.json,
-            "stream": .integer(Int64(stream)),
+            "stream": .integer(Int64(stream.number)),
             "headers": headers.json,
             "bodyBytes": .integer(Int64(bodyByteCount)),
             "id": .string(identity),
@@ -22,6 +22,7 @@ extension Capture {
         members["token"] = token.map(JSONValue.string)
         members["topic"] = header("apns-topic").map(JSONValue.string)
         members["pushType"] = header("apns-push-type").map(JSONValue.string)
+        if stream.padding > 0 { members["padding"] = .integer(Int64(stream.padding)) }
         members["claims"] = claims?.json
         members["rule"] = rule?.json
         members["answer"] = answer?.json

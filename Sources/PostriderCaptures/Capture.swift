@@ -62,6 +62,20 @@ public struct Capture: Sendable, Equatable {
         }
     }
 
+    /// The HTTP/2 stream of a request.
+    public struct Stream: Sendable, Equatable {
+        /// Its number.
+        public var number: Int32
+        /// Bytes of padding in the frames of the request (RFC 9113, sections 6.1 and 6.2).
+        public var padding: Int
+
+        /// Creates a stream from its parts.
+        public init(number: Int32, padding: Int = 0) {
+            self.number = number
+            self.padding = padding
+        }
+    }
+
     /// The rule that decided about a request.
     public struct Rule: Sendable, Equatable {
         /// Its position in the list of rules, from 1 on.
@@ -153,8 +167,8 @@ public struct Capture: Sendable, Equatable {
     public var environment: Environment
     /// The connection on which it was received.
     public var connection: Connection
-    /// The number of the HTTP/2 stream.
-    public var stream: Int32
+    /// The HTTP/2 stream.
+    public var stream: Stream
     /// All header fields in the order in which they were received. The secret of `authorization` is masked unless
     /// configured otherwise.
     public var headers: [Field]
@@ -179,7 +193,7 @@ public struct Capture: Sendable, Equatable {
 
     /// Creates a capture of a request that was just received.
     public init(
-        at moment: Moment, environment: Environment, connection: Connection, stream: Int32, headers: [Field],
+        at moment: Moment, environment: Environment, connection: Connection, stream: Stream, headers: [Field],
         claims: TokenClaims?, body: [UInt8], bodyByteCount: Int, identity: String
     ) {
         at = moment

@@ -14,6 +14,7 @@ final class RequestObserver {
     let effects = ConnectionEffects()
     /// The connection's number in captures; a connection without a request gets none.
     private(set) lazy var connection = bench.drawConnection()
+    private var padding = PaddingCounter()
     /// The capture numbers of open requests, by stream.
     private var numbers: [Int32: Int] = [:]
     /// GOAWAYs that follow the answers on these streams.
@@ -29,6 +30,9 @@ final class RequestObserver {
 
     init(_ bench: TestBench) { self.bench = bench }
 
+    /// Bytes of the provider have arrived, which the connection gets next.
+    func arrived(_ bytes: Span<UInt8>) { padding.receive(bytes) }
+
     /// A request is complete: captures it.
     func began(
         _ request: PushRequest, _ stream: Int32, in environment: Environment, from peer: Peer?, at now: Moment
@@ -36,7 +40,8 @@ final class RequestObserver {
         let headers = request.headers
         let authorization = headers.first { $0.name == "authorization" }?.value
         let capture = Capture(
-            at: now, environment: environment, connection: captured(peer), stream: stream, headers: headers,
+            at: now, environment: environment, connection: captured(peer),
+            stream: Capture.Stream(number: stream, padding: padding.take(stream)), headers: headers,
             claims: authorization.flatMap(TokenClaims.init(authorization:)), body: request.body,
             bodyByteCount: request.bodyByteCount, identity: String(decoding: request.echo, as: UTF8.self))
         numbers[stream] = bench.add(capture)

@@ -92,6 +92,8 @@ final class ProviderSession: EndpointOwner {
         endpoint.streams.announceStreamLimit(1)
     }
 
+    func arrived(_ bytes: Span<UInt8>) { observer?.arrived(bytes) }
+
     func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard kind == .head else { return }
         let request = connections.takeRequest()

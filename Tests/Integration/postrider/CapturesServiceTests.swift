@@ -20,7 +20,8 @@ struct CapturesServiceTests {
     private func capture(_ topic: String = "com.example.app", isDecided: Bool = true) -> Int {
         let capture = Capture(
             at: Moment(milliseconds: 1), environment: .production,
-            connection: Capture.Connection(number: 1, peer: "127.0.0.1:1"), stream: 1,
+            connection: Capture.Connection(number: 1, peer: "127.0.0.1:1"),
+            stream: Capture.Stream(number: 1),
             headers: [Capture.Field(name: "apns-topic", value: topic)], claims: nil, body: Array("{}".utf8),
             bodyByteCount: 2, identity: "i")
         let number = bench.add(capture)

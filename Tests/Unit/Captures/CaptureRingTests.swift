@@ -10,7 +10,8 @@ func makeCapture(
 ) -> Capture {
     Capture(
         at: Moment(milliseconds: milliseconds), environment: .production,
-        connection: Capture.Connection(number: 2, peer: "127.0.0.1:4711", alpn: "h2"), stream: 5,
+        connection: Capture.Connection(number: 2, peer: "127.0.0.1:4711", alpn: "h2"),
+        stream: Capture.Stream(number: 5),
         headers: [
             Capture.Field(name: ":path", value: "/3/device/\(token)"),
             Capture.Field(name: "apns-topic", value: topic),

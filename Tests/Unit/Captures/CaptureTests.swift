@@ -27,6 +27,14 @@ struct CaptureTests {
         #expect(String(decoding: capture.json, as: UTF8.self) == expected)
     }
 
+    @Test("has padding if there was some")
+    func padding() {
+        var capture = makeCapture()
+        #expect(!String(decoding: capture.json, as: UTF8.self).contains("padding"))
+        capture.stream.padding = 9
+        #expect(String(decoding: capture.json, as: UTF8.self).contains(#""padding":9,"#))
+    }
+
     @Test("has a body that is no JSON object as base64")
     func body() {
         let json = String(decoding: makeCapture(body: "[1]").json, as: UTF8.self)

@@ -15,7 +15,8 @@ struct CaptureFeedTests {
         let number = bench.add(
             Capture(
                 at: Samples.now, environment: .production, connection: .init(number: 1, peer: "test"),
-                stream: 1, headers: [], claims: nil, body: [], bodyByteCount: 0, identity: "a"))
+                stream: Capture.Stream(number: 1), headers: [], claims: nil, body: [], bodyByteCount: 0,
+                identity: "a"))
         if isAnswered { bench.note(number) { $0.outcome = .captured } }
         return number
     }
