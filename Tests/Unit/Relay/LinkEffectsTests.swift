@@ -138,6 +138,6 @@ struct LinkEffectsTests {
         let list = RuleList(rules: [PushRule(effect: RuleEffect(connection: effect))])
         let bench = TestBench(readRules: { _ in list })
         let mistake = #expect(throws: TestBench.RuleMistake.self) { try bench.replaceRules("") }
-        #expect(mistake?.sentence.contains("only 'postrider dev' makes one") == true)
+        #expect(mistake?.sentence.contains("only 'postrider dev' has its own") == true)
     }
 }
