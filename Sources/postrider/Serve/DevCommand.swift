@@ -64,17 +64,9 @@ enum DevCommand: Command {
         values.consoleLink = try DevConsole.makeLink(
             configuration.console, served.relay, host: place.host, at: Self.now)
         try values.write(to: folder)
-        let output = try Console.makeOutput()
         let isScenario = options.isSet("scenario")
         if isScenario { bench?.beginRules(at: Self.now) }
-        if options.isSet("json") {
-            output.add(try Console.json(values))
-        } else {
-            output.add(
-                values.guide(
-                    program: CommandLine.arguments[0],
-                    folder: options.isSet("temporary") ? folder.path : options.string("directory")))
-        }
+        try print(values, options, folder)
         let code = await served.untilEnd {
             try await served.relay.reload(configuration)
             return ReloadResult(
@@ -83,6 +75,19 @@ enum DevCommand: Command {
         if isScenario { DevBench.tellMatches(of: bench) }
         DevBench.tellUnmatchedRules(of: bench, log)
         return code
+    }
+
+    /// Says how to push to the relay, as JSON or as a text.
+    private static func print(_ values: DevValues, _ options: ParsedOptions, _ folder: DevFolder) throws {
+        let output = try Console.makeOutput()
+        if options.isSet("json") {
+            output.add(try Console.json(values))
+        } else {
+            output.add(
+                values.guide(
+                    program: CommandLine.arguments[0],
+                    folder: options.isSet("temporary") ? folder.path : options.string("directory")))
+        }
     }
 
     private static var now: Moment { Moment(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
