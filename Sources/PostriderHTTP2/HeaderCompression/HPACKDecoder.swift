@@ -41,6 +41,9 @@ struct HPACKDecoder {
     /// The bytes of the table size updates at the begin of the block that was decoded last.
     var sizeUpdateBytes: Int { progress.sizeUpdateBytes }
 
+    /// The size of the dynamic table that the peer has chosen, at most the initial size.
+    var tableSize: Int { table.mostSize }
+
     /// The index of `authorization` in the static table (RFC 7541, appendix A).
     private static let authorization = 23
 

@@ -38,9 +38,8 @@ final class HeaderBlockInterceptor {
     private var priority: [UInt8] = []
     /// Whether nghttp2's table has the `:authority` of the smallest request.
     private var isInTable = false
-    /// Whether nghttp2's table may have become too small for that. nghttp2 gets the size updates of blocks, because it
-    /// has to know whether another one is due after a change of SETTINGS (RFC 7541, section 4.2).
-    private var hasResizedTable = false
+    /// Whether this side has changed the size of the header table, so that nghttp2's may be too small for that.
+    private var hasChangedTable = false
     /// The youngest stream whose first block has arrived: later blocks on it are trailers.
     private var lastStream: Int32 = 0
 
@@ -51,6 +50,8 @@ final class HeaderBlockInterceptor {
     private static let first: [UInt8] = [0x83, 0x84, 0x87, 0x41, 0x01, 0x78]
     /// The smallest request once its `:authority` is in nghttp2's table.
     private static let smallest: [UInt8] = [0x83, 0x84, 0x87, 0xBE]
+    /// The size of that entry (RFC 7541, section 4.1).
+    private static let entryBytes = ":authority".utf8.count + "x".utf8.count + 32
     /// An indexed field with index 0, which is a decoding error (RFC 7541, section 6.1).
     private static let undecodable: UInt8 = 0x80
 
@@ -70,7 +71,7 @@ final class HeaderBlockInterceptor {
 
     /// The size of nghttp2's table may change: it may not keep the `:authority`.
     func headerTableChanges() {
-        hasResizedTable = true
+        hasChangedTable = true
         isInTable = false
     }
 
@@ -129,7 +130,7 @@ final class HeaderBlockInterceptor {
             beginFrame(head)
             unsafe passSizeUpdates(of: bytes)
             replacement.append(contentsOf: isInTable ? Self.smallest : Self.first)
-            isInTable = !hasResizedTable
+            isInTable = !hasChangedTable && (decoder?.tableSize ?? 0) >= Self.entryBytes
             if let range = decoder?.contentLength {
                 // A literal without indexing, whose name is entry 28 of the static table (`content-length`).
                 replacement.append(0x0F)
@@ -155,9 +156,11 @@ final class HeaderBlockInterceptor {
         }
     }
 
+    /// nghttp2 gets the table size updates of blocks, because it has to know whether another one is due after a change
+    /// of SETTINGS (RFC 7541, section 4.2). They may have removed the `:authority` from its table.
     private func passSizeUpdates(of block: UnsafeBufferPointer<UInt8>) {
         guard let count = decoder?.sizeUpdateBytes, count > 0 else { return }
-        headerTableChanges()
+        isInTable = false
         unsafe replacement.append(contentsOf: block[..<count])
     }
 

@@ -81,6 +81,24 @@ struct ChangedSettingsTests {
         }
     }
 
+    @Test("follow a client that makes its header table smaller and larger again", arguments: [true, false])
+    func clientsTable(readsHeaderBlocks: Bool) throws {
+        let recorder = Recorder()
+        let server = HTTP2Connection(
+            role: .server, settings: Self.server(readsHeaderBlocks: readsHeaderBlocks), handler: recorder)
+        // Table size updates to these sizes, before literals without indexing and fields of the static table.
+        let updates: [[UInt8]] = [
+            [0x3F, 0x21], [], [0x20], [], [0x3F, 0x0B], [], [0x3F, 0x0C], [], [0x20, 0x3F, 0x21], [],
+        ]
+        var bytes = Frame.opening
+        for (index, update) in updates.enumerated() {
+            let block = update + [0x83, 0x84, 0x87, 0x01, 0x01, 0x78]
+            bytes += Frame(kind: .headers, flags: 5, stream: UInt32(2 * index + 1), payload: block).bytes
+        }
+        try server.receive(bytes)
+        #expect(server.streamCount == updates.count && server.failure == nil, "\(recorder.events)")
+    }
+
     @Test("end a connection whose client does not take note of a smaller header table")
     func heedlessClient() throws {
         for readsHeaderBlocks in [true, false] {
