@@ -150,6 +150,7 @@ public final class Listener: EventSource {
             connection.ticket = try admit(connection.peer.source)
         } catch {
             connection.listener = nil
+            counts.opening -= 1
             connection.end(.overloaded)
             return refuse(error, connection.peer)
         }

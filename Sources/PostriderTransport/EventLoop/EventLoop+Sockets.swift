@@ -40,15 +40,12 @@ extension EventLoop {
         makeSession: @escaping (Peer) -> (any ConnectionHandler)?
     ) throws(TransportError) -> Listener {
         do {
-            if let copy = try inherited?.copy(of: address) {
-                return try Listener(
-                    Descriptor(owning: copy), at: address, isInherited: true, on: self, tls: tls,
-                    limits: limits, makeSession: makeSession)
-            }
-            let descriptor = try Listener.bind(address, port, mode)
+            let copy = try inherited?.copy(of: address)
+            let descriptor =
+                if let copy { Descriptor(owning: copy) } else { try Listener.bind(address, port, mode) }
             let actual = Socket.localAddress(descriptor.number) ?? address
             return try Listener(
-                descriptor, at: actual, isInherited: false, on: self, tls: tls, limits: limits,
+                descriptor, at: actual, isInherited: copy != nil, on: self, tls: tls, limits: limits,
                 makeSession: makeSession)
         } catch {
             throw TransportError(Listener.sentence(address, error))
