@@ -7,9 +7,6 @@ public protocol EndpointOwner: SessionHandler {
     /// The connection is established, including TLS; requests may arrive or be made.
     func opened()
 
-    /// Bytes of the peer have arrived, which the streams get next.
-    func arrived(_ bytes: Span<UInt8>)
-
     /// The connection has ended, and every stream of it was closed. This is the last call, and it is made exactly
     /// once.
     func disconnected(_ reason: CloseReason)
@@ -19,8 +16,6 @@ public protocol EndpointOwner: SessionHandler {
 }
 
 extension EndpointOwner {
-    /// The default does nothing.
-    public func arrived(_ bytes: Span<UInt8>) {}
     /// The default does nothing.
     public func disconnected(_ reason: CloseReason) {}
     /// The default calls the method without the peer.
@@ -39,6 +34,8 @@ public final class HTTP2Handler: ConnectionHandler, FlushScheduler {
     public private(set) var wire: (any ConnectionOutput)?
     /// The owner; nil after the connection has ended.
     public private(set) var owner: (any EndpointOwner)?
+    /// Is shown the bytes of the peer before the streams get them; nil for nobody.
+    public var inputObserver: ((Span<UInt8>) -> Void)?
     private let timeouts: Timeouts
     private var hasHeard = false
     private var isClosing = false
@@ -115,7 +112,7 @@ public final class HTTP2Handler: ConnectionHandler, FlushScheduler {
     /// Passes bytes from the peer to the streams, and closes the connection if the peer breaks HTTP/2.
     public func received(_ bytes: Span<UInt8>) {
         hasHeard = true
-        owner?.arrived(bytes)
+        inputObserver?(bytes)
         do throws(SessionError) {
             try streams.receive(bytes)
             if streams.isFinished { wire?.close(endReason ?? .localClose) }

@@ -76,6 +76,7 @@ final class ProviderSession: EndpointOwner {
         let timer = context.scheduler.makeTimer { [unowned self] in checkIdle() }
         idleness.begin(timer, afterMilliseconds: connections.idleMilliseconds)
         connections.sessions.add(self)
+        if let observer { endpoint.inputObserver = { [unowned observer] in observer.arrived($0) } }
         guard !context.isDraining else { return drain() }
         do throws(Rejection) {
             try credentials.adopt(
@@ -91,8 +92,6 @@ final class ProviderSession: EndpointOwner {
         isHeldBack = true
         endpoint.streams.announceStreamLimit(1)
     }
-
-    func arrived(_ bytes: Span<UInt8>) { observer?.arrived(bytes) }
 
     func headers(_ stream: Int32, _ block: inout HeaderBlock, kind: BlockKind, endStream: Bool) {
         guard kind == .head else { return }
