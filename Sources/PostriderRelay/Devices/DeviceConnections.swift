@@ -190,11 +190,7 @@ final class DeviceConnections {
                 "another machine, at \(older.party.address), uses the identity of this device")
             return
         }
-        let older = entry.session
-        if let older {
-            entry.session = nil
-            older.leave(.replaced, retryAfterMilliseconds: 0, "the device has a newer connection")
-        }
+        let older = home.replaceConnection(of: entry)
         let identity = hello.deviceIdentity
         let registrations = entry.device.registrations
             .filter { $0.value.unregisteredAt == nil }
@@ -221,10 +217,7 @@ final class DeviceConnections {
         guard let entry = session.entry else { return }
         entry.forgetRequests(of: session)
         guard entry.session === session else { return }
-        entry.session = nil
-        home.noteSeen(entry)
-        home.noteLeft(entry, session.ending ?? .closed)
-        home.with(entry) { device, _, tally, effects in device.disconnected(&tally, &effects) }
+        home.connectionEnded(of: entry, session.ending ?? .closed)
         let identity = entry.device.record.identity
         context.log.info(
             "device \(identity) left, \(entry.device.pendingCount) pending",

@@ -17,6 +17,22 @@ extension DeviceHome {
         }
     }
 
+    /// Says goodbye to the connection that a device has, because a newer one takes its place. Returns the older one.
+    func replaceConnection(of entry: DeviceEntry) -> (any HomeSession)? {
+        guard let older = entry.session else { return nil }
+        entry.session = nil
+        older.leave(.replaced, retryAfterMilliseconds: 0, "the device has a newer connection")
+        return older
+    }
+
+    /// The connection of a device has ended. Notifications in flight are pending again.
+    func connectionEnded(of entry: DeviceEntry, _ ending: DevicePresence.Ending) {
+        entry.session = nil
+        noteSeen(entry)
+        noteLeft(entry, ending)
+        with(entry) { device, _, tally, effects in device.disconnected(&tally, &effects) }
+    }
+
     /// Notes that a device was welcomed.
     func noteConnected(
         _ entry: DeviceEntry, at address: String, agent: String, insteadOf older: (any HomeSession)?
@@ -30,7 +46,7 @@ extension DeviceHome {
     }
 
     /// Notes that a device's link has ended.
-    func noteLeft(_ entry: DeviceEntry, _ ending: DevicePresence.Ending) {
+    private func noteLeft(_ entry: DeviceEntry, _ ending: DevicePresence.Ending) {
         var presence = entry.presence.value
         (presence.isConnected, presence.since, presence.ending) = (false, context.now, ending)
         journal.note(presence, of: entry)

@@ -110,11 +110,7 @@ final class WebPort {
     }
 
     private func attach(_ session: WebDeviceSession, to entry: DeviceEntry, as identity: WebIdentity) {
-        let older = entry.session
-        if let older {
-            entry.session = nil
-            older.leave(.replaced, retryAfterMilliseconds: 0, "the device has a newer connection")
-        }
+        let older = devices.replaceConnection(of: entry)
         devices.noteSeen(entry)
         devices.settleIn(entry)
         session.welcome(entry, as: identity)
@@ -132,10 +128,7 @@ final class WebPort {
     /// The connection of a browser has ended. Messages in flight are pending again.
     func left(_ session: WebDeviceSession, _ ending: DevicePresence.Ending) {
         guard let entry = session.currentEntry else { return }
-        entry.session = nil
-        devices.noteSeen(entry)
-        devices.noteLeft(entry, ending)
-        devices.with(entry) { device, _, tally, effects in device.disconnected(&tally, &effects) }
+        devices.connectionEnded(of: entry, ending)
         context.log.info(
             "browser \(entry.identity) left, \(entry.pendingCount) pending",
             fields: .init(connection: session.wire?.peer.address, device: entry.identity.description))

@@ -14,10 +14,7 @@ struct WebSubscriptions {
 
     private var table: [DeviceIdentity: [Entry]] = [:]
 
-    /// Whether the device is a browser that has ever subscribed.
-    func hasAny(of device: DeviceIdentity) -> Bool { table[device] != nil }
-
-    /// The subscription of a registration; nil if it is none of Web Push.
+    /// The subscription of a registration; nil if the registration is an agent's.
     subscript(device: DeviceIdentity, number: RegistrationNumber) -> Entry? {
         table[device]?.first { $0.number == number }
     }
