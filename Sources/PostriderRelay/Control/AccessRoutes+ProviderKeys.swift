@@ -13,12 +13,12 @@ extension AccessRoutes {
     /// `PUT /v1/keys/<identifier>`.
     func putProviderKey(_ identifier: String, _ body: [UInt8], _ respond: @escaping Respond) {
         guard let addition = try? JSONDecoder().decode(Control.ProviderKeyAddition.self, from: Data(body)),
-            ControlHandler.isName(identifier), ControlHandler.isName(addition.team)
+            Control.isName(identifier), Control.isName(addition.team)
         else {
             respond(
                 ControlHandler.refusal(
                     400,
-                    "A key has an identifier and a team of \(ControlHandler.nameWords), a public key, and "
+                    "A key has an identifier and a team of \(Control.nameWords), a public key, and "
                         + "perhaps an environment (development or production), topics, a related key and an "
                         + "end."))
             return

@@ -64,11 +64,11 @@ final class AccessRoutes {
 
     private func putTopic(_ text: String, _ body: [UInt8], _ respond: @escaping Respond) {
         guard let addition = try? JSONDecoder().decode(Control.TopicAddition.self, from: Data(body)),
-            let topic = Topic(text), ControlHandler.isName(addition.team)
+            let topic = Topic(text), Control.isName(addition.team)
         else {
             respond(
                 ControlHandler.refusal(
-                    400, "A topic is a bundle identifier, and its team \(ControlHandler.nameWords)."))
+                    400, "A topic is a bundle identifier, and its team \(Control.nameWords)."))
             return
         }
         let record = TopicRecord(
@@ -101,9 +101,9 @@ final class AccessRoutes {
     }
 
     private func putEnrolmentKey(_ name: String, _ body: [UInt8], _ respond: @escaping Respond) {
-        guard ControlHandler.isName(name) else {
+        guard Control.isName(name) else {
             respond(
-                ControlHandler.refusal(400, "An enrolment key's name is \(ControlHandler.nameWords)."))
+                ControlHandler.refusal(400, "An enrolment key's name is \(Control.nameWords)."))
             return
         }
         guard enrolmentKeys[name] == nil else {

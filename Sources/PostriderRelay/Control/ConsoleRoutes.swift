@@ -17,11 +17,11 @@ final class ConsoleRoutes {
     /// Makes a link for one session with this name.
     func makeLink(_ name: String, _ body: [UInt8], at now: Moment) -> ControlHandler.Answer {
         guard let order = try? JSONDecoder().decode(Control.ConsoleLinkOrder.self, from: Data(body)),
-            let role = ConsoleRole(rawValue: order.role), ControlHandler.isName(name)
+            let role = ConsoleRole(rawValue: order.role), Control.isName(name)
         else {
             let roles = ConsoleRole.allCases.map(\.rawValue).joined(separator: ", ")
             return ControlHandler.refusal(
-                400, "A link to the console has a role (\(roles)), and its name \(ControlHandler.nameWords).")
+                400, "A link to the console has a role (\(roles)), and its name \(Control.nameWords).")
         }
         guard let secret = sessions.makeLink(name, role, at: now) else {
             return ControlHandler.refusal(

@@ -98,12 +98,14 @@ final class ControlHandler {
     static func refusal(_ status: Int, _ sentence: String) -> Answer {
         (status, answer(Control.Refusal(sentence: sentence)).body)
     }
+}
 
+extension Control {
     /// Describes the names that ``isName(_:)`` allows.
     static let nameWords = "1 to 64 letters, digits, dots, dashes and underscores"
 
-    /// Team and key identifiers are Apple's ten characters or an operator's own short name.
-    static func isName(_ text: String) -> Bool {
+    /// Whether a text can be the name of a team or a key: Apple's ten characters, or an operator's own short name.
+    public static func isName(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { $0.isLetterOrDigit || ".-_".utf8.contains($0) }
     }

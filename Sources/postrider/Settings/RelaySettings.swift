@@ -154,11 +154,7 @@ extension Settings {
 
     /// The identifiers of providers' keys; nil if one cannot be an identifier.
     static func keys(_ words: [String]) -> Set<String>? {
-        let isEach = words.allSatisfy { word in
-            1...64 ~= word.utf8.count
-                && word.utf8.allSatisfy { $0.isLetterOrDigit || "-_.".utf8.contains($0) }
-        }
-        return isEach ? Set(words) : nil
+        words.allSatisfy(Control.isName) ? Set(words) : nil
     }
 
     /// The numbers of groups that are given by name or number, separated by commas.
