@@ -21,7 +21,7 @@ package struct WebPushMessage: Equatable, Sendable {
 
     /// How the bytes are encrypted; nil if there are none.
     package let encryption: Encryption?
-    /// The encrypted bytes, at most ``Notifications/Limits/payloadBytes``.
+    /// The encrypted bytes, at most ``Notifications/Limits/webPushBytes``.
     package let bytes: [UInt8]
 
     /// Creates a message from its parts.
@@ -40,7 +40,7 @@ package struct WebPushMessage: Equatable, Sendable {
 /// Lengths are in network byte order.
 extension WebPushMessage {
     /// The most bytes of this form.
-    package static let mostStoredBytes = Limits.payloadBytes + 2 * Limits.webPushFieldBytes + 5
+    package static let mostStoredBytes = Limits.webPushBytes + 2 * Limits.webPushFieldBytes + 5
 
     /// The message in that form.
     package var stored: [UInt8] {

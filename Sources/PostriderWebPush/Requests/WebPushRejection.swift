@@ -17,7 +17,7 @@ package enum WebPushRejection: Error, Equatable, Sendable {
     case missingEncryptionKeys
     /// `Encryption` or `Crypto-Key` does not have the parameter that `aesgcm` needs, in base64, or is too long.
     case invalidEncryptionKeys
-    /// The message is larger than ``Notifications/Limits/payloadBytes``.
+    /// The message is larger than ``Notifications/Limits/webPushBytes``.
     case messageTooLarge
     /// The subscription is restricted to a key, and the request has no VAPID token; or it has credentials of another
     /// scheme.

@@ -26,7 +26,7 @@ package struct WebPushRequest: Equatable, Sendable {
     /// Reads a request from its header fields and its body.
     ///
     /// - Parameters:
-    ///   - body: the body, of which bytes beyond one more than ``Notifications/Limits/payloadBytes`` may be missing.
+    ///   - body: the body, of which bytes beyond one more than ``Notifications/Limits/webPushBytes`` may be missing.
     ///   - values: gives the values of a header field by its name in lower case, in their order.
     package init(body: [UInt8], values: (String) -> [String]) throws(WebPushRejection) {
         secondsToLive = try Self.secondsToLive(values("ttl"))
@@ -49,7 +49,7 @@ package struct WebPushRequest: Equatable, Sendable {
                 $0.prefix { $0 != ";" }.trimmed.lowercased() == "respond-async"
             }
         }
-        guard body.count <= Limits.payloadBytes else { throw .messageTooLarge }
+        guard body.count <= Limits.webPushBytes else { throw .messageTooLarge }
         message = try Self.message(body, values)
         credentials = try VAPIDCredentials(authorization: values("authorization"), keys: values("crypto-key"))
     }
