@@ -100,7 +100,10 @@ public struct ProviderKeyRecord: Hashable, Sendable {
     }
 
     /// Whether its tokens are refused at this moment, because it was revoked or has ended.
-    public func isOver(at now: Moment) -> Bool { revokedAt != nil || endsAt.map { $0 <= now } ?? false }
+    public func isOver(at now: Moment) -> Bool {
+        if let endsAt, endsAt <= now { return true }
+        return revokedAt != nil
+    }
 
     /// The same key, revoked at this moment. A key that was revoked before keeps the earlier moment.
     public func revoked(at moment: Moment) -> ProviderKeyRecord {

@@ -37,10 +37,10 @@ package final class AccessPolicy: Sendable {
     package let generation: UInt64
     /// Keys by their identifier.
     let providerKeys: [String: ProviderKey]
-    /// The keys that have an end, by their identifiers.
+    /// The keys that have an end, the earliest first.
     package var endingKeys: [ProviderKeyRecord] {
         providerKeys.values.map(\.record).filter { $0.endsAt != nil && $0.revokedAt == nil }
-            .sorted { $0.identifier < $1.identifier }
+            .sorted { ($0.endsAt ?? .last, $0.identifier) < ($1.endsAt ?? .last, $1.identifier) }
     }
     /// The team of each topic.
     let topics: [Topic: String]

@@ -39,10 +39,7 @@ extension RelayParts {
         var ends = MetricFamily(
             "postrider_provider_key_expiry_timestamp_seconds", .gauge,
             "When a provider key ends, in seconds since 1970; the \(Limits.measuredKeys) that end first.")
-        let keys = policies.current.endingKeys.sorted {
-            ($0.endsAt ?? .last, $0.identifier) < ($1.endsAt ?? .last, $1.identifier)
-        }
-        for key in keys.prefix(Limits.measuredKeys) {
+        for key in policies.current.endingKeys.prefix(Limits.measuredKeys) {
             guard let end = key.endsAt else { continue }
             ends.add(Int(end.milliseconds / 1000), ("key", key.identifier), ("team", key.team))
         }

@@ -12,7 +12,8 @@ struct ProviderKeyWarnings {
 
     /// Looks at the keys that have an end.
     mutating func look(at keys: [ProviderKeyRecord], now: Moment, _ log: Log) {
-        told = told.filter { identifier, _ in keys.contains { $0.identifier == identifier } }
+        let present = Set(keys.map(\.identifier))
+        told = told.filter { present.contains($0.key) }
         for key in keys {
             guard let end = key.endsAt, let stage = Self.stage(end.milliseconds - now.milliseconds) else {
                 continue
