@@ -33,7 +33,7 @@ package final class CallbackFile: CallbackStore {
 
     deinit { state.withLock { if $0.descriptor >= 0 { close($0.descriptor) } } }
 
-    /// Reads the file. A line that is none is skipped.
+    /// Reads the file. A line that cannot be read is skipped.
     package func load() -> CallbackBacklog {
         state.withLock { state in
             let backlog = read()

@@ -67,7 +67,7 @@ package enum CallbackRecord: Sendable, Equatable {
         }
     }
 
-    /// Reads a line; nil if it is none, such as the beginning of one that was cut off.
+    /// Reads a line; nil if it is not a whole record, such as one whose end was not written.
     package init?(line: some StringProtocol) {
         let words = line.split(separator: " ", maxSplits: 6)
         switch (words.first, words.count) {

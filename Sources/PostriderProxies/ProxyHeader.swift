@@ -9,9 +9,9 @@ public struct ProxyHeader: Sendable {
     /// version 1 is shorter.
     public static let mostBytes = 4096
 
-    /// Whose connection it is.
+    /// The client that a header names.
     public enum Client: Equatable, Sendable {
-        /// The load balancer's own, such as a check of the port, or of somebody whom it does not name.
+        /// The load balancer made the connection for itself, such as to check the port, or does not name the client.
         case unnamed
         /// The source's address in network byte order, 4 or 16 bytes, and its port.
         case address([UInt8], port: UInt16)

@@ -6,7 +6,7 @@ final class Introduction {
     /// The result of reading what has arrived.
     enum Outcome {
         case wantsRead
-        /// Whose connection it is; nil if it is the load balancer's own, or that of somebody whom it does not name.
+        /// The header has arrived. The client's address; nil if the header names no client.
         case complete(SocketAddress?)
         /// The load balancer has gone before its header was complete; most do so to check the port.
         case ended(CloseReason)

@@ -10,7 +10,7 @@ package enum AutopushRequest: Equatable, Sendable {
     case hello(identity: String?)
     /// Subscribes: the device has drawn a UUID for the channel, and may name the only key that may send to it.
     case register(channel: String, key: VAPIDKey?)
-    /// Subscribes with a key that is none. The device has it from a page, so the fault is the page's.
+    /// Subscribes with a text that is not a key. The device got it from a page, so the page made the mistake.
     case registerWithInvalidKey(channel: String)
     /// Removes a subscription.
     case unregister(channel: String)

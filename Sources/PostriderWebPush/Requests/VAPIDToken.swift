@@ -31,7 +31,9 @@ struct VAPIDToken: Sendable {
         expiresAt = Moment(seconds: Int64(seconds))
     }
 
-    /// Checks the claims, which depend on the time and on whom the token is shown to.
+    /// Checks the claims `exp` and `aud`.
+    ///
+    /// - Parameter origin: the origin of this service, which must be among the audiences.
     func check(at now: Moment, origin: String) throws(VAPIDFlaw) {
         guard now < expiresAt else { throw .expired }
         let latest = now.advanced(byMilliseconds: Limits.vapidSeconds * 1000)
