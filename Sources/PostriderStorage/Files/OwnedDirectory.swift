@@ -24,12 +24,12 @@ public final class OwnedDirectory {
                 remedy: "check its permissions"
             )
         }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            let code = errno
+        let lockCode = Self.lock(descriptor)
+        guard lockCode == 0 else {
             defer { close(descriptor) }
-            guard code == EWOULDBLOCK else {
+            guard lockCode == EWOULDBLOCK else {
                 throw StoreError(
-                    systemCode: code, "The directory \(path) cannot be locked", remedy: "use a local disk"
+                    systemCode: lockCode, "The directory \(path) cannot be locked", remedy: "use a local disk"
                 )
             }
             let owner = Self.owner(descriptor)
@@ -50,6 +50,26 @@ public final class OwnedDirectory {
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
+
+    /// Locks the file. Returns 0 or the reason.
+    ///
+    /// An owner that was killed while it started a child leaves the lock to that child until the child executes its
+    /// program, so the lock of an owner that is gone is waited for.
+    private static func lock(_ descriptor: CInt) -> CInt {
+        for _ in 0..<attempts {
+            guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return 0 }
+            let code = errno
+            guard code == EWOULDBLOCK, let owner = owner(descriptor), kill(owner, 0) != 0, errno == ESRCH
+            else {
+                return code
+            }
+            usleep(pauseMicroseconds)
+        }
+        return EWOULDBLOCK
+    }
+
+    /// How often a lock is tried whose owner is gone, and the time between: a second together.
+    private static let (attempts, pauseMicroseconds) = (200, UInt32(5_000))
 
     private static func make(_ path: String, log: Log) throws(StoreError) {
         if unsafe mkdir(path, 0o700) == 0 {
