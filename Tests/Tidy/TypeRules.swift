@@ -152,8 +152,6 @@ enum TypeRules {
         "PostriderRelay.ProviderSession": toBeSplit,
         "PostriderTransport.Connection": toBeSplit,
         "PostriderTransport.EventLoop": toBeSplit,
-        "PostriderKit.Application": toBeSplit,
-        "PostriderKit.Application.State": toBeSplit,
         "PostriderLoad.LoadResult": "a file: one property for each part",
         "PostriderLoad.LoadResult.Phase": "a file: one property for each figure",
         "PostriderLoad.LoadTally": "one property for each figure",

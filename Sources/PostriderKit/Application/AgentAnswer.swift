@@ -24,7 +24,7 @@ final class AgentAnswer {
     /// Starts a new connection attempt.
     func begin() {
         (isAnswered, refusal) = (false, nil)
-        application()?.agentIsTried()
+        application()?.device.agentIsTried()
         patience.arm(afterMilliseconds: Limits.agentAnswerMilliseconds)
     }
 

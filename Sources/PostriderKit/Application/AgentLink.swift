@@ -7,13 +7,13 @@ import PostriderTransport
 
 /// A message from an application, on any thread, to its link.
 enum LinkCommand: Sendable {
-    /// Whether the application wants notifications has changed: ``Application/takeWish()``.
+    /// Whether the application wants notifications has changed: ``TokenRegistration/takeWish()``.
     case wish
     /// The application wants to attach, with or without a device token.
     case attach
-    /// The user notification centre has calls for the agent: ``Application/takeCalls(onNewStream:)``.
+    /// The user notification centre has calls for the agent: ``CenterCalls/take(onNewStream:)``.
     case calls
-    /// The channels that the application wants have changed: ``Application/takeChannelWishes()``.
+    /// The channels that the application wants have changed: ``ChannelWishes/take()``.
     case channels
     /// Every observer of this notification has returned.
     case observed(NotificationIdentity)
@@ -21,7 +21,7 @@ enum LinkCommand: Sendable {
     case failed(NotificationIdentity, reason: String)
     /// Every observer of ``NotificationName/deviceWillSleep`` has returned. The number identifies the sleep.
     case ready(sleep: UInt64)
-    /// Whether the application decides how alerts are presented has changed: ``Application/decidesPresentation``.
+    /// Whether the application decides how alerts are presented has changed: ``CenterDelegation/decidesPresentation``.
     case presentationWish
     /// The application has decided how one alert is presented.
     case presented(Presentation)
@@ -97,7 +97,7 @@ final class AgentLink: EndpointOwner {
         for message in messages {
             switch message {
             case .wish:
-                isWanted = application()?.takeWish() ?? false
+                isWanted = application()?.registration.takeWish() ?? false
                 ask()
                 askForChannels()
             case .channels: askForChannels()
@@ -150,12 +150,12 @@ final class AgentLink: EndpointOwner {
     /// Sends the calls of the user notification centre.
     private func ask(onNewStream isNew: Bool) {
         guard current.number != nil else { return }
-        for call in application()?.takeCalls(onNewStream: isNew) ?? [] { say(.center(call)) }
+        for call in application()?.calls.take(onNewStream: isNew) ?? [] { say(.center(call)) }
     }
 
     /// Sends the channels that the application wants, as far as they are not sent on this stream yet.
     private func askForChannels() {
-        let wishes = application()?.takeChannelWishes() ?? [:]
+        let wishes = application()?.channels.take() ?? [:]
         guard current.number != nil, isWanted else { return }
         for (channel, isWanted) in wishes.sorted(by: { $0.key < $1.key })
         where current.toldChannels[channel] != isWanted {
@@ -167,7 +167,7 @@ final class AgentLink: EndpointOwner {
 
     private func wishForPresentation() {
         guard current.number != nil else { return }
-        let decides = application()?.decidesPresentation ?? false
+        let decides = application()?.delegation.decidesPresentation ?? false
         say(.presentationWish(PresentationWish(topic: topic, decides: decides)))
     }
 
@@ -194,7 +194,7 @@ final class AgentLink: EndpointOwner {
         }
         if isAttached { say(.attach(topic: topic)) }
         if isWanted { ask() }
-        if application()?.decidesPresentation == true { wishForPresentation() }
+        if application()?.delegation.decidesPresentation == true { wishForPresentation() }
         ask(onNewStream: true)
         askForChannels()
     }
@@ -246,7 +246,7 @@ final class AgentLink: EndpointOwner {
         case .unregistered:
             if current.unregistersUnderWay > 0 {
                 current.unregistersUnderWay -= 1
-                application()?.unregistered()
+                application()?.registration.unregistered()
             } else if isWanted {
                 application()?.registrationFailed("The relay has ended the registration.")
             }
@@ -261,9 +261,10 @@ final class AgentLink: EndpointOwner {
             }
         case .responded(let responded):
             take(responded.identity, as: responded.delivery, with: responded.subject.json) { app, identity in
-                app.arrived(identity) { [weak app] in app?.posting(responded) ?? responded.response }
+                app.arrived(identity) { [weak app] in app?.delegation.posting(responded) ?? responded.response
+                }
             }
-        case .answer(let answer): application()?.answered(answer)
+        case .answer(let answer): application()?.calls.answered(answer)
         case .authorization(let authorization):
             application()?.authorizationChanged(AuthorizationStatus(authorization.status))
         case .subscribed(let channel): application()?.subscribed(to: channel)

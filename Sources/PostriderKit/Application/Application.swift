@@ -2,7 +2,7 @@ public import Dispatch
 import FoundationEssentials
 import PostriderCourier
 import PostriderNotifications
-import PostriderTransport
+import PostriderSystem
 import Synchronization
 
 /// An app on this device, as the agent and the relay know it: one topic with its device token and its notifications.
@@ -21,12 +21,19 @@ public final class Application: Sendable {
     /// The APNs environment in which the device token is valid.
     public let environment: Environment
 
-    let socketPath: String
     let dispatcher: NotificationDispatcher
     /// The queue on which observers are called, one notification after the other.
     let queue: DispatchQueue
     let complain: @Sendable (String) -> Void
-    let state = Mutex(State())
+    let link: AgentLinkThread
+    let registration = TokenRegistration()
+    let channels = ChannelWishes()
+    let calls: CenterCalls
+    let handlings: HandlingTable
+    let device = DeviceReports()
+    let reports = AppReports()
+    let delegation = CenterDelegation()
+    private let isAttached = Atomic(false)
 
     /// The two environments of APNs (Apple's `aps-environment`). Keys, device tokens and pushes of one are not valid
     /// in the other.
@@ -35,52 +42,6 @@ public final class Application: Sendable {
         case production
         /// The environment of apps under development.
         case development
-    }
-
-    struct State {
-        /// The mailbox of the link; nil before the link is started.
-        var mailbox: Mailbox<LinkCommand>?
-        var isStopped = false
-        var hasEnded = false
-        /// Whether notifications are wanted, and whether the link has not been told yet.
-        var isWanted = false
-        var isWishPosted = false
-        var isStarted = false
-        var deviceToken: String?
-        var authorizationStatus: AuthorizationStatus?
-        /// What the agent has reported of the device, and whether it answers.
-        var agentConnection = AgentConnection.none
-        var hasComplained = false
-        var link: LinkChange?
-        var keyboard: KeyboardFrame?
-        var timeZone: String?
-        /// The delegate, its observation of responses, and the response that is being posted.
-        var delegate = WeakDelegate()
-        var responseObservation: Observation?
-        var responded: Responded?
-        var decidePresentation: (@Sendable (ResponseDidArrive.Subject) -> NotificationPresentationOptions)?
-        /// The calls of the user notification centre, and whether the link has yet to send some.
-        var calls: [UInt64: PendingCall] = [:]
-        var isCallPosted = false
-        /// The channels that are wanted, and those to be unsubscribed from that the agent does not know of yet.
-        var channels: [ChannelIdentity: Bool] = [:]
-        var areChannelsPosted = false
-        var lastTicket: UInt64 = 0
-        /// The life cycle as reported so far; nothing before the first report.
-        var hasLaunched = false
-        var isActive: Bool?
-        var isTerminating = false
-        /// The handlings that the agent waits for, by number.
-        var handlings: [UInt64: Handling] = [:]
-        /// The handling whose notification is being posted.
-        var posted: Handling?
-        /// Notifications that failed or were returned to the agent. Observers that are gone do not count for them.
-        var givenBack: Set<NotificationIdentity> = []
-        /// Whether nothing is posted any more, and whether the link has been told to end.
-        var isLeaving = false
-        var isLinkEnding = false
-        var waitingForToken: [UInt64: CheckedContinuation<String, any Error>] = [:]
-        var waitingForEnd: [CheckedContinuation<Void, Never>] = []
     }
 
     /// The path of the agent's socket: the value of `POSTRIDER_AGENT_SOCKET` in the environment, or else the system's
@@ -110,20 +71,22 @@ public final class Application: Sendable {
         self.complain = complain ?? Self.writeToStandardError
         self.topic = topic
         self.environment = environment
-        self.socketPath = socketPath
         self.dispatcher = dispatcher
         self.queue = DispatchQueue(label: "postrider.\(topic)", target: queue)
+        link = AgentLinkThread(to: socketPath)
+        calls = CenterCalls(of: topic)
+        handlings = HandlingTable { [link] in link.post(.stop) }
         enterRegister()
     }
 
     deinit {
         // This ends loops over the application's notifications.
         dispatcher.ended(self)
-        state.withLock { $0.mailbox }?.postEvenIfFull(.stop)
+        link.post(.stop)
     }
 
     /// The device token as 64 hexadecimal digits; nil if there is none.
-    public var deviceToken: String? { state.withLock { $0.deviceToken } }
+    public var deviceToken: String? { registration.deviceToken }
 
     /// The user notification centre of the application, for local notifications.
     public var userNotificationCenter: UserNotificationCenter { UserNotificationCenter(self) }
@@ -133,12 +96,8 @@ public final class Application: Sendable {
     ///
     /// - Throws: ``ApplicationError``.
     public func start() throws(ApplicationError) {
-        let mailbox = try startedMailbox()
-        let isFirst = state.withLock { state in
-            defer { state.isStarted = true }
-            return !state.isStarted
-        }
-        if isFirst { mailbox.postEvenIfFull(.attach) }
+        try startLink()
+        if !isAttached.exchange(true, ordering: .relaxed) { link.post(.attach) }
     }
 
     /// Registers with the agent and, through it, with the relay, and returns the device token that the provider
@@ -149,24 +108,45 @@ public final class Application: Sendable {
     @discardableResult
     public func registerForRemoteNotifications() async throws -> String {
         try wish(true)
-        let ticket = state.withLock { state in
-            state.lastTicket += 1
-            return state.lastTicket
-        }
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in wait(ticket, continuation) }
-        } onCancel: {
-            let waiting = state.withLock { $0.waitingForToken.removeValue(forKey: ticket) }
-            waiting?.resume(throwing: CancellationError())
-        }
+        return try await registration.untilRegistered()
     }
 
     /// Unregisters the topic: its device token becomes invalid, and notifications queued for the app are dropped.
     ///
     /// - Throws: ``ApplicationError``.
     public func unregisterForRemoteNotifications() throws(ApplicationError) {
-        state.withLock { $0.deviceToken = nil }
         try wish(false)
+    }
+
+    private func wish(_ isWanted: Bool) throws(ApplicationError) {
+        try startLink()
+        if registration.wish(isWanted) { link.post(.wish) }
+    }
+
+    /// Subscribes to a channel. Its broadcasts arrive as notifications do:
+    /// ``NotificationName/remoteNotificationDidArrive`` with ``ChannelKey/channel`` in the user info.
+    ///
+    /// The application must be registered, now or later. The agent keeps the subscription until
+    /// ``unsubscribe(from:)``, or until the relay ends it. The result is posted:
+    /// ``NotificationName/channelDidSubscribe`` or ``NotificationName/channelDidEnd``.
+    ///
+    /// - Parameter channel: the channel identifier in base64 that the relay gave to the provider (`apns-channel-id`).
+    /// - Throws: ``ApplicationError``.
+    public func subscribe(to channel: String) throws(ApplicationError) { try wish(channel, isWanted: true) }
+
+    /// Ends the subscription to a channel.
+    ///
+    /// - Throws: ``ApplicationError``.
+    public func unsubscribe(from channel: String) throws(ApplicationError) {
+        try wish(channel, isWanted: false)
+    }
+
+    private func wish(_ text: String, isWanted: Bool) throws(ApplicationError) {
+        guard let channel = ChannelIdentity(text) else {
+            throw .unusable("\(text) is no channel: it must be the base64 text that the relay gave out.")
+        }
+        try startLink()
+        if try channels.set(channel, isWanted: isWanted) { link.post(.channels) }
     }
 
     /// Reports that the notification being observed could not be handled. The agent hands it over again with growing
@@ -176,7 +156,7 @@ public final class Application: Sendable {
     ///
     /// - Parameter reason: one sentence for the device's owner.
     public func reportFailure(_ reason: String) {
-        (Handling.current ?? state.withLock { $0.posted })?.fail(reason)
+        handlings.current?.fail(reason)
     }
 
     /// Ends the connection to the agent. Observers and loops that are handling a notification finish, and the agent
@@ -184,30 +164,78 @@ public final class Application: Sendable {
     /// call this; no other is called after it. Loops over the application's notifications end when they ask for the
     /// next one. ``untilEnd()`` returns when all of this is done.
     public func stop() {
-        let waiting: [CheckedContinuation<String, any Error>]? = state.withLock { state in
-            guard !state.isStopped else { return nil }
-            state.isStopped = true
-            defer { state.waitingForToken = [:] }
-            return Array(state.waitingForToken.values)
+        guard link.stop() else { return }
+        registration.stop()
+        calls.end(.stopped)
+        handlings.stop()
+        queue.async { [self] in
+            dispatcher.ended(self)
+            handlings.leave()
         }
-        guard let waiting else { return }
-        for continuation in waiting { continuation.resume(throwing: ApplicationError.stopped) }
-        failCalls(.stopped)
-        withdraw()
-        queue.async { [self] in leave() }
     }
 
     /// Returns when the application has been stopped and the agent knows what was handled. An observer or a loop must
     /// not wait for this while it handles a notification, because it would wait for itself.
-    public func untilEnd() async {
-        await withCheckedContinuation { continuation in
-            let isOver = state.withLock { state in
-                guard !state.hasEnded, state.mailbox != nil || !state.isStopped else { return true }
-                state.waitingForEnd.append(continuation)
-                return false
+    public func untilEnd() async { await link.untilEnd() }
+}
+
+// Calls of the kit, on any thread.
+extension Application {
+    /// Starts the connection to the agent, unless it was started.
+    func startLink() throws(ApplicationError) {
+        let environment: PostriderNotifications.Environment =
+            switch environment {
+            case .production: .production
+            case .development: .development
             }
-            if isOver { continuation.resume() }
+        // The link does not keep the application alive.
+        try link.start { [weak self, topic] loop, address in
+            AgentLink(on: loop, to: address, topic: topic, in: environment) { [weak self] in self }
+        } failed: { [weak self] reason in
+            self?.registrationFailed(reason)
+            self?.calls.end(.unusable(reason))
+        } ended: { [weak self] in
+            self?.device.linkEnded()
         }
+    }
+
+    /// Sends a call to the agent and returns all of its answers.
+    func call(_ order: CenterOrder) async throws -> [CenterAnswer.Content] {
+        try startLink()
+        return try await calls.make(order) { [link] in link.post(.calls) }
+    }
+
+    /// Sends a call to the agent for a caller that does not await.
+    ///
+    /// - Parameter completion: called once with the agent's answers, unless this throws.
+    func call(_ order: CenterOrder, _ completion: @escaping CenterCalls.Finish) throws {
+        try startLink()
+        if try calls.make(order, completion) { link.post(.calls) }
+    }
+
+    /// Posts a notification to the observers.
+    func post(_ notification: some TypedNotification) {
+        queue.async { [self] in dispatcher.deliver(DispatchedNotification(notification, sender: self)) }
+    }
+
+    /// Posts a notification whose handling the agent waits for. It is called on the application's queue.
+    ///
+    /// - Parameter payload: the bytes of a push; nil for other notifications.
+    func deliver(
+        _ notification: some TypedNotification, payload: [UInt8]? = nil,
+        whenOver: @escaping @Sendable (Handling.Outcome) -> Void
+    ) {
+        handlings.deliver(whenOver: whenOver) { handling in
+            let posted = DispatchedNotification(
+                notification, sender: self, payload: payload, handling: handling)
+            let observers = dispatcher.deliver(posted)
+            return (observers, dispatcher.hasHadAsynchronousObserver(of: posted.name))
+        }
+    }
+
+    /// Writes one line to standard error.
+    static func writeToStandardError(_ line: String) {
+        try? StandardStream.errors.write("postrider: \(line)\n")
     }
 }
 

@@ -1,7 +1,3 @@
-import FoundationEssentials
-import PostriderCourier
-import PostriderNotifications
-import PostriderTransport
 import Synchronization
 
 /// Decides how notifications are presented and receives responses, like `UNUserNotificationCenterDelegate`. A
@@ -91,7 +87,7 @@ extension UserNotificationCenter {
     /// The delegate, which is not kept alive. Set it before ``Application/start()``, because queued notifications
     /// arrive then.
     public weak var delegate: (any UserNotificationCenterDelegate)? {
-        get { (try? application)?.delegate ?? Application.waitingDelegate }
+        get { (try? application)?.delegation.delegate ?? Application.waitingDelegate }
         nonmutating set {
             if let application = try? application {
                 application.setDelegate(newValue)
@@ -100,54 +96,4 @@ extension UserNotificationCenter {
             }
         }
     }
-}
-
-extension Application {
-    /// The delegate of the application.
-    var delegate: (any UserNotificationCenterDelegate)? { state.withLock { $0.delegate.object } }
-
-    func setDelegate(_ delegate: (any UserNotificationCenterDelegate)?) {
-        let mailbox = state.withLock { state in
-            state.delegate.object = delegate
-            return state.mailbox
-        }
-        if delegate != nil { observeResponses() }
-        mailbox?.postEvenIfFull(.presentationWish)
-    }
-
-    /// Observes responses from the time at which the first delegate is set.
-    private func observeResponses() {
-        let observation = dispatcher.addObserver(named: .responseDidArrive, sender: self) { [weak self] _ in
-            self?.tellDelegate()
-        }
-        state.withLock { state in state.responseObservation = state.responseObservation ?? observation }
-    }
-
-    /// Gives the response that is being posted to the delegate. This runs on the application's queue.
-    private func tellDelegate() {
-        let (responded, delegate) = state.withLock { ($0.responded, $0.delegate.object) }
-        guard let responded, let delegate else { return }
-        let center = UserNotificationCenter(self)
-        guard responded.action != Responded.settingsAction else {
-            let notification = responded.delegateResponse.notification
-            return delegate.userNotificationCenter(center, openSettingsFor: notification)
-        }
-        guard let share = Handling.current?.share(), share.begin() else { return }
-        Task {
-            await delegate.userNotificationCenter(center, didReceive: responded.delegateResponse)
-            share.finish(.handled)
-        }
-    }
-
-    /// Returns the notification to post for a response, and keeps the response for the delegate. This runs on the
-    /// application's queue.
-    func posting(_ responded: Responded) -> ResponseDidArrive {
-        state.withLock { $0.responded = responded }
-        return responded.response
-    }
-}
-
-/// A weak reference to a delegate.
-struct WeakDelegate {
-    weak var object: (any UserNotificationCenterDelegate)?
 }

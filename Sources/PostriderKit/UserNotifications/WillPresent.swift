@@ -1,10 +1,3 @@
-import Dispatch
-import FoundationEssentials
-import PostriderCourier
-import PostriderNotifications
-import PostriderTransport
-import Synchronization
-
 /// How an alert is presented. The raw values are those of Apple's `UNNotificationPresentationOptions`.
 public struct NotificationPresentationOptions: OptionSet, Hashable, Sendable {
     /// The bits of the set.
@@ -35,46 +28,5 @@ extension UserNotificationCenter {
         _ decide: (@Sendable (ResponseDidArrive.Subject) -> NotificationPresentationOptions)?
     ) throws(ApplicationError) {
         try application.decidePresentation(decide)
-    }
-}
-
-extension Application {
-    func decidePresentation(
-        _ decide: (@Sendable (ResponseDidArrive.Subject) -> NotificationPresentationOptions)?
-    ) throws(ApplicationError) {
-        let mailbox = try startedMailbox()
-        state.withLock { $0.decidePresentation = decide }
-        mailbox.postEvenIfFull(.presentationWish)
-    }
-
-    /// Whether the application decides how alerts are presented. The link reads it.
-    var decidesPresentation: Bool {
-        state.withLock { $0.decidePresentation != nil || $0.delegate.object != nil }
-    }
-
-    /// Handles a question of the agent, on the link's thread.
-    func asked(_ question: WillPresent) {
-        queue.async { [self] in
-            let (decide, delegate, mailbox) = state.withLock {
-                ($0.decidePresentation, $0.delegate.object, $0.mailbox)
-            }
-            if let decide { return answer(question, decide(question.subject.notification), mailbox) }
-            guard let delegate else { return }
-            let notification = question.subject.userNotification(identifier: question.identifier, at: nil)
-            Task { [self] in
-                let options = await delegate.userNotificationCenter(
-                    UserNotificationCenter(self), willPresent: notification)
-                answer(question, options, mailbox)
-            }
-        }
-    }
-
-    private func answer(
-        _ question: WillPresent, _ options: NotificationPresentationOptions, _ mailbox: Mailbox<LinkCommand>?
-    ) {
-        let bits = options.contains(.alert) ? options.union([.banner, .list]) : options
-        let presentation = Presentation(
-            question: question.question, options: PresentationOptions(rawValue: bits.rawValue))
-        mailbox?.postEvenIfFull(.presented(presentation))
     }
 }
