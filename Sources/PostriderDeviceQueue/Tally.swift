@@ -17,6 +17,8 @@ package struct Tally: Sendable, Equatable {
         case unreadable
         /// The operator removed the device.
         case removed
+        /// Its sender cancelled it (`DELETE` of a message of Web Push).
+        case cancelled
     }
 
     /// Notifications that a device's home accepted.

@@ -28,12 +28,28 @@ package final class DeviceTokenCodec {
 
     /// The registration of a token; nil if the token is not one of ours.
     package func open(_ token: DeviceToken) -> (device: DeviceIdentity, registration: RegistrationNumber)? {
-        for cipher in ciphers {
-            guard let plain = cipher.open(token.words) else { continue }
-            return (
+        plain(token).map { plain in
+            (
                 DeviceIdentity(high: plain[0], low: UInt32(truncatingIfNeeded: plain[1] >> 32)),
                 RegistrationNumber(UInt32(truncatingIfNeeded: plain[1]))
             )
+        }
+    }
+
+    /// The token of a message in a device's queue. It has the registration number 0, which no registration has.
+    package func seal(_ row: QueueRow) -> DeviceToken {
+        DeviceToken(words: ciphers[0].seal(SIMD2(UInt64(bitPattern: row.value), 0)))
+    }
+
+    /// The row of a message's token; nil if the token is none of a message, or not one of ours.
+    package func openRow(_ token: DeviceToken) -> QueueRow? {
+        guard let plain = plain(token), plain[1] == 0 else { return nil }
+        return QueueRow(Int64(bitPattern: plain[0]))
+    }
+
+    private func plain(_ token: DeviceToken) -> SIMD2<UInt64>? {
+        for cipher in ciphers {
+            if let plain = cipher.open(token.words) { return plain }
         }
         return nil
     }

@@ -11,6 +11,7 @@ const causes = {
   unstorable: "the store failed, and the provider was told so",
   unreadable: "the store had lost it",
   removed: "the operator has removed the device",
+  cancelled: "its sender has cancelled it",
 };
 
 /** The state of a push as {text, mood}; the mood chooses a colour. */

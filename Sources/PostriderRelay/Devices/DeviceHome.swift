@@ -109,8 +109,15 @@ final class DeviceHome {
             answer(address, .rejected(.badDeviceToken))
             return
         }
+        offer(notification, at: context.rows.draw(), to: entry, address)
+    }
+
+    /// Offers a push to its device, at a row that was drawn just now.
+    func offer(
+        _ notification: Notification, at row: QueueRow, to entry: DeviceEntry, _ address: ReplyAddress
+    ) {
         settleIn(entry)
-        let (row, now) = (context.rows.draw(), context.now)
+        let now = context.now
         entry.session?.cutIfPlanned(with: notification)
         let rules = rules.present(context.scheduler)
         entry.device.offer(notification, at: row, for: address, now: now, rules, &tally, &effects)

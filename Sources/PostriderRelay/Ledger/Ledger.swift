@@ -89,7 +89,7 @@ final class Ledger {
         change(batch.registryChanges)
         // Remove doubtful rows once more at the end: the next process would treat them as accepted pushes.
         if batch.queue.isEmpty, !(owed.isInDoubt && (batch.endsDoubt || batch.closes)) {
-            finish(batch)
+            finish(batch, .success(()))
             return
         }
         isCommitting = true
@@ -102,7 +102,7 @@ final class Ledger {
             if let milliseconds = owed.noteEnd(result, of: batch.queue) { rest(milliseconds) }
             note(result, of: batch.queue)
             tell(batch, result)
-            finish(batch)
+            finish(batch, result)
             if owed.goesFirst, !isClosed { commit(LedgerBatch()) }
             commitNext()
         }
@@ -167,7 +167,10 @@ final class Ledger {
     }
 
     /// What follows a commit. Reads that were asked for after a change must see it.
-    private func finish(_ batch: LedgerBatch) {
+    private func finish(_ batch: LedgerBatch, _ result: Result<Void, StoreError>) {
+        for confirmation in batch.confirmations {
+            post(.registry(.applied(ticket: confirmation.ticket, result)), confirmation.shard)
+        }
         for load in batch.loads {
             store.read(load.rows) { [self] result in
                 if case .failure(let error) = result {

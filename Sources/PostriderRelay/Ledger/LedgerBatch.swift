@@ -7,6 +7,8 @@ struct LedgerBatch {
 
     var queue = QueueBatch()
     var registryChanges: [RegistryOrder] = []
+    /// The shards that want to know the result of the batch.
+    var confirmations: [(shard: Int, ticket: UInt64)] = []
     var loads: [(device: DeviceIdentity, rows: [QueueRow])] = []
     var backups: [BackupOrder] = []
     var closes = false
@@ -34,6 +36,8 @@ struct LedgerBatch {
             loads.append((device, rows))
         case .apply(let changes, let shard, let ticket):
             registryChanges.append((changes, shard, ticket))
+        case .confirm(let shard, let ticket):
+            confirmations.append((shard, ticket))
         case .backUp(let order):
             backups.append(order)
         case .close:

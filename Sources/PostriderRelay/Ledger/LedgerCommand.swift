@@ -10,6 +10,8 @@ enum LedgerCommand: Sendable {
     case load(DeviceIdentity, [QueueRow])
     /// Apply changes to the registry, all or none, then tell the shard.
     case apply([RegistryChange], shard: Int, ticket: UInt64)
+    /// Tell the shard when everything before this is committed, or could not be.
+    case confirm(shard: Int, ticket: UInt64)
     /// Copy the store as it is after everything before this is committed, then tell the shard.
     case backUp(BackupOrder)
     /// Commit everything before this, then close the store and stop.
@@ -18,7 +20,7 @@ enum LedgerCommand: Sendable {
     /// Whether a commit may be delayed although this command waits: only providers wait for it.
     var canWait: Bool {
         switch self {
-        case .store, .settle: true
+        case .store, .settle, .confirm: true
         case .load, .apply, .backUp, .close: false
         }
     }

@@ -1,6 +1,6 @@
 import PostriderNotifications
 
-/// The requests of one shard to the registry that have no answer yet.
+/// The requests of one shard to the ledger that it awaits: changes of the registry, copies and confirmations.
 final class RegistryChanges {
     private let context: ShardContext
     private var waiting: [UInt64: (Result<Void, StoreError>) -> Void] = [:]
@@ -10,6 +10,11 @@ final class RegistryChanges {
     /// Has the ledger change the registry, all or nothing. `then` is called when the change is durable or has failed.
     func apply(_ changes: [RegistryChange], then: @escaping (Result<Void, StoreError>) -> Void) {
         context.outbox.send(.apply(changes, shard: context.index, ticket: ticket(for: then)))
+    }
+
+    /// `then` is called when everything that the shard has asked of the ledger so far is durable, or has failed.
+    func confirm(then: @escaping (Result<Void, StoreError>) -> Void) {
+        context.outbox.send(.confirm(shard: context.index, ticket: ticket(for: then)))
     }
 
     /// Has the ledger copy the store. `then` is called at the end of the copy.

@@ -156,6 +156,15 @@ final class WebDeviceSession: ConnectionHandler, HomeSession {
         return true
     }
 
+    /// A notification was cancelled. If it still waits for its turn, it is not sent any more.
+    func withdraw(_ delivery: UInt64) {
+        guard let version = deliveries.first(where: { $1 == delivery })?.key, rules.withdraw(version),
+            let entry = currentEntry
+        else { return }
+        deliveries[version] = nil
+        port.acknowledged(delivery, by: entry)
+    }
+
     func cutIfPlanned(with notification: Notification) {}
 
     func leave(_ reason: Goodbye.Reason, retryAfterMilliseconds: UInt32, _ detail: String) {

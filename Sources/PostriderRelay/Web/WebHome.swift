@@ -49,10 +49,37 @@ final class WebHome {
             else { throw .notFound }
             guard registration.unregisteredAt == nil else { throw .gone }
             try verifier.verify(push.request.credentials, for: subscription.senderKey, at: context.now)
-            home.offer(push.notification(at: context.now), address)
+            let row = context.rows.draw()
+            // The sender's shard has to know the row before it gets the answer.
+            if Int(address.shard) == context.index {
+                routes.queued(address, row)
+            } else {
+                context.outbox.send(.web(.queued(address, row)), to: Int(address.shard))
+            }
+            home.offer(push.notification(at: context.now), at: row, to: entry, address)
         } catch {
-            context.outbox.send(.web(.refused(error, address)), to: Int(address.shard))
+            refuse(address, error)
         }
+    }
+
+    /// A sender cancels a message. It is told so when a restart of the relay cannot bring the message back.
+    func cancel(
+        _ row: QueueRow, of device: DeviceIdentity, _ number: RegistrationNumber, _ address: ReplyAddress
+    ) {
+        guard let entry = home.entries[device] else { return refuse(address, .notFound) }
+        let (delivery, isCancelled) = home.with(entry) { device, _, tally, effects in
+            (device.delivery(of: row), device.cancel(row, of: number, &tally, &effects))
+        }
+        guard isCancelled else { return refuse(address, .notFound) }
+        if let delivery { (entry.session as? WebDeviceSession)?.withdraw(delivery) }
+        changes.confirm { [unowned self] result in
+            guard result.isSuccess else { return refuse(address, .unavailable(retryAfterSeconds: 10)) }
+            context.outbox.send(.web(.cancelled(address)), to: Int(address.shard))
+        }
+    }
+
+    private func refuse(_ address: ReplyAddress, _ rejection: WebPushRejection) {
+        context.outbox.send(.web(.refused(rejection, address)), to: Int(address.shard))
     }
 
     // MARK: Subscriptions

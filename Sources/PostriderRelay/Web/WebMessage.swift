@@ -5,6 +5,12 @@ import PostriderWebPush
 enum WebMessage: Sendable {
     /// To the device's home: a sender's request, whose form is checked.
     case push(WebPush, ReplyAddress)
+    /// To the sender's shard, before the answer: the message has this row.
+    case queued(ReplyAddress, QueueRow)
+    /// To the device's home: the sender cancels the message at this row.
+    case cancel(DeviceIdentity, RegistrationNumber, QueueRow, ReplyAddress)
+    /// To the sender's shard: the message is cancelled, and will not come back.
+    case cancelled(ReplyAddress)
     /// To the sender's shard: the request was refused.
     case refused(WebPushRejection, ReplyAddress)
     /// To the home: a browser has presented this identity on another shard. Its connection is in

@@ -37,6 +37,10 @@ final class WebPort {
     func take(_ message: WebMessage) {
         switch message {
         case .push(let push, let address): home.push(push, address)
+        case .queued(let address, let row): routes.queued(address, row)
+        case .cancel(let device, let number, let row, let address):
+            home.cancel(row, of: device, number, address)
+        case .cancelled(let address): routes.cancelled(address)
         case .refused(let rejection, let address): routes.refused(address, rejection)
         case .arrived(let connection): adopt(connection)
         }

@@ -6,23 +6,30 @@ import PostriderWebPush
 
 /// The requests of application servers on one shard: what they ask for, and what they are answered.
 final class WebRoutes {
-    /// A message that was sent to its home and has no answer yet.
-    private struct Waiting {
-        let location: String
-        let secondsToLive: Int64
+    /// A request that was passed on to a home and has no answer yet.
+    private enum Waiting {
+        case push(PostedMessage)
+        case cancellation
+    }
+
+    /// A message on its way to its home.
+    private struct PostedMessage {
+        let push: WebPush
         /// When the request had arrived, in nanoseconds of the shard's clock.
         let since: UInt64
+        /// Its row, once its home has drawn that.
+        var row: QueueRow?
     }
 
     private let context: ShardContext
-    /// The origin of the addresses of subscriptions: `https://push.example.org`.
-    private let origin: String
+    private let addresses: WebAddresses
     private(set) var senders: [UInt64: any WebSender] = [:]
     private var waiting: [ReplyAddress: Waiting] = [:]
 
+    /// - Parameter origin: the origin of all addresses: `https://push.example.org`.
     init(_ context: ShardContext, origin: String) {
         self.context = context
-        self.origin = origin
+        addresses = WebAddresses(origin: origin, codec: context.codec)
     }
 
     func add(_ sender: any WebSender) { senders[sender.number] = sender }
@@ -30,20 +37,21 @@ final class WebRoutes {
 
     /// The address of a subscription.
     func endpoint(of device: DeviceIdentity, _ number: RegistrationNumber) -> String {
-        "\(origin)/push/\(context.codec.seal(device, number).hex)"
+        addresses.subscription(of: device, number)
     }
 
     /// Takes a request. Its sender is answered once, now or later.
     func take(_ request: WebRequest, from sender: any WebSender, on stream: Int32) {
+        let reply = ReplyAddress(shard: Int32(context.index), stream: stream, connection: sender.number)
         do throws(WebPushRejection) {
-            let parts = request.head.path.split(separator: "/", omittingEmptySubsequences: false)
-            guard parts.count == 3, parts[1] == "push" else { throw .notFound }
-            switch request.head.method {
-            case "POST": try push(request, to: String(parts[2]), from: sender, on: stream)
-            case "OPTIONS":
-                let fields = CORS.preflight(methods: "POST, OPTIONS")
-                sender.answer(stream, WebResponse(status: 204, named: fields))
-            default: throw .methodNotAllowed(allowed: "POST, OPTIONS")
+            guard let (kind, segments) = WebAddresses.read(request.head.path) else { throw .notFound }
+            switch (kind, request.head.method) {
+            case (.subscription, "POST"): try push(request, to: segments[0], reply)
+            case (.message, "DELETE"): try cancel(segments[0], segments[1], reply)
+            case (_, "OPTIONS"):
+                sender.answer(
+                    stream, WebResponse(status: 204, named: CORS.preflight(methods: kind.methods)))
+            default: throw .methodNotAllowed(allowed: kind.methods)
             }
         } catch {
             context.noteRefused(error)
@@ -52,35 +60,59 @@ final class WebRoutes {
     }
 
     private func push(
-        _ request: WebRequest, to address: String, from sender: any WebSender, on stream: Int32
+        _ request: WebRequest, to segment: String, _ reply: ReplyAddress
     ) throws(WebPushRejection) {
         guard !context.isDraining else { throw .unavailable(retryAfterSeconds: 10) }
-        guard let token = DeviceToken(hex: address), let (device, number) = context.codec.open(token) else {
-            throw .notFound
-        }
+        guard let (device, number) = addresses.subscription(segment) else { throw .notFound }
         let checked = try WebPushRequest(body: request.body) { request.head.values(of: $0) }
-        let home = context.home(of: device)
-        guard !context.outbox.isCongested(home) else { throw .tooManyRequests(retryAfterSeconds: 1) }
+        let home = try openHome(of: device)
         let push = WebPush(
             identity: NotificationIdentity(random: context.random.next(), context.random.next()),
             device: device, registration: number, request: checked)
-        let reply = ReplyAddress(shard: Int32(context.index), stream: stream, connection: sender.number)
-        waiting[reply] = Waiting(
-            location: "\(origin)/m/\(token.hex)/\(push.identity.text)",
-            secondsToLive: checked.secondsToLive, since: context.scheduler.now)
+        waiting[reply] = .push(PostedMessage(push: push, since: context.scheduler.now))
         context.outbox.send(.web(.push(push, reply)), to: home)
     }
 
-    /// The home's answer.
+    private func cancel(
+        _ subscription: String, _ message: String, _ reply: ReplyAddress
+    ) throws(WebPushRejection) {
+        guard !context.isDraining else { throw .unavailable(retryAfterSeconds: 10) }
+        guard let (device, number) = addresses.subscription(subscription),
+            let row = addresses.row(message)
+        else { throw .notFound }
+        let home = try openHome(of: device)
+        waiting[reply] = .cancellation
+        context.outbox.send(.web(.cancel(device, number, row, reply)), to: home)
+    }
+
+    /// The home of a device, if it takes requests now.
+    private func openHome(of device: DeviceIdentity) throws(WebPushRejection) -> Int {
+        let home = context.home(of: device)
+        guard !context.outbox.isCongested(home) else { throw .tooManyRequests(retryAfterSeconds: 1) }
+        return home
+    }
+
+    /// The home has drawn the row of a message.
+    func queued(_ address: ReplyAddress, _ row: QueueRow) {
+        guard case .push(var posted) = waiting[address] else { return }
+        posted.row = row
+        waiting[address] = .push(posted)
+    }
+
+    /// The home's answer to a message.
     func answer(_ address: ReplyAddress, _ result: PushResult) {
-        guard let push = waiting.removeValue(forKey: address) else { return }
-        let nanoseconds = context.scheduler.now - push.since
-        context.measures.count(result, nanoseconds: nanoseconds)
+        guard case .push(let posted) = waiting[address] else { return }
+        waiting[address] = nil
+        context.measures.count(result, nanoseconds: context.scheduler.now - posted.since)
         guard let sender = senders[address.connection] else { return }
         switch result {
         case .accepted:
+            guard let row = posted.row else {
+                preconditionFailure("a home tells the row of a message before it accepts it")
+            }
             let accepted = WebPushAcceptance(
-                location: push.location, receipt: nil, secondsToLive: push.secondsToLive)
+                location: addresses.message(row, of: posted.push.device, posted.push.registration),
+                receipt: nil, secondsToLive: posted.push.request.secondsToLive)
             sender.answer(
                 address.stream, WebResponse(status: accepted.status, named: accepted.fields + CORS.fields))
         case .rejected(let rejection, _):
@@ -88,7 +120,13 @@ final class WebRoutes {
         }
     }
 
-    /// The home has refused a message.
+    /// The home has cancelled a message.
+    func cancelled(_ address: ReplyAddress) {
+        guard waiting.removeValue(forKey: address) != nil else { return }
+        senders[address.connection]?.answer(address.stream, WebResponse(status: 204, named: CORS.fields))
+    }
+
+    /// The home has refused a request.
     func refused(_ address: ReplyAddress, _ rejection: WebPushRejection) {
         guard waiting.removeValue(forKey: address) != nil else { return }
         context.noteRefused(rejection)

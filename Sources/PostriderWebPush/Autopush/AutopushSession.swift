@@ -161,6 +161,13 @@ package struct AutopushSession: Sendable {
         return [send(notification)]
     }
 
+    /// The notification with this version is not to be sent any more. Returns false if it was sent already.
+    package mutating func withdraw(_ version: String) -> Bool {
+        guard let place = waiting.firstIndex(where: { $0.version == version }) else { return false }
+        waiting.remove(at: place)
+        return true
+    }
+
     /// Closes the session.
     package mutating func close(_ close: AutopushClose) -> [Effect] {
         guard phase != .closed else { return [] }

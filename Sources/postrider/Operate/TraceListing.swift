@@ -153,6 +153,7 @@ enum TraceListing {
         case "unstorable": "unstorable, the store failed and the provider was told so"
         case "unreadable": "unreadable, the store had lost it"
         case "removed": "removed, the operator has removed the device"
+        case "cancelled": "cancelled by its sender"
         default: cause
         }
     }

@@ -102,6 +102,13 @@ class Sender:
         content = answer.read()
         return answer, json.loads(content) if content else {}
 
+    def cancel(self, location):
+        """Cancels the message of a Location, and returns the status of the answer."""
+        self.connection.request("DELETE", urlsplit(location).path)
+        answer = self.connection.getresponse()
+        answer.read()
+        return answer.status
+
 
 def usual(browser, authority):
     """Messages of every kind, while the browser is there and while it is away."""
@@ -121,6 +128,12 @@ def usual(browser, authority):
     browser.connect()
     got = [browser.receive() for _ in range(100)]
     require(got == [b"%d" % number for number in range(100)], f"a browser that returns gets {got}")
+    browser.socket.close()
+    posted = [sender.post(body)[0].getheader("location") for body in (b"kept", b"cancelled", b"kept too")]
+    require([sender.cancel(posted[1]) for _ in range(2)] == [204, 404], "a message is not cancelled, once")
+    browser.connect()
+    got = [browser.receive() for _ in range(2)]
+    require(got == [b"kept", b"kept too"], f"beside a cancelled message, a browser gets {got}")
     require(sender.post(b"a" * 4097)[0].status == 413, "4097 bytes are accepted")
     answer, problem = sender.post(b"a", TTL="soon")
     require((answer.status, problem["errno"]) == (400, 112), f"a wrong TTL gets {answer.status} {problem}")

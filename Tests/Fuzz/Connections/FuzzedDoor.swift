@@ -158,7 +158,9 @@ private final class FuzzedLedger {
                 .push(
                     .stored([StoredRow(device: queued.notification.device, row: queued.row)], failure: nil))
             case .load(let device, let rows): .push(.loaded(device, asked: rows, .success([])))
-            case .settle, .apply, .backUp, .close: nil
+            case .confirm(_, let ticket), .apply(_, _, let ticket):
+                .registry(.applied(ticket: ticket, .success(())))
+            case .settle, .backUp, .close: nil
             }
         }
     }

@@ -167,6 +167,15 @@ struct DeviceRig {
         after { device, tally, effects in device.apply(registration, &tally, &effects) }
     }
 
+    /// The sender cancels the notification at a row. Returns nil if there is none.
+    mutating func cancel(_ row: Int64, of registration: RegistrationNumber = Samples.first) -> [String]? {
+        var isKnown = false
+        let effects = after { device, tally, effects in
+            isKnown = device.cancel(QueueRow(row), of: registration, &tally, &effects)
+        }
+        return isKnown ? effects : nil
+    }
+
     mutating func remove() -> [String] {
         after { device, tally, effects in device.removed(&tally, &effects) }
     }

@@ -90,6 +90,40 @@ struct DeviceTests {
         #expect(rig.tally.discarded == 2 && rig.tally.delivered == 1 && rig.device.pendingCount == 0)
     }
 
+    // MARK: Cancelling
+
+    @Test("a cancelled push is settled and its provider answered; it does not come back with the device")
+    mutating func cancelled() {
+        #expect(rig.cancel(1) == nil)
+        _ = rig.offer()
+        #expect(rig.cancel(1, of: Samples.second) == nil)
+        #expect(rig.cancel(1) == ["settle r1", "200 s1"])
+        #expect(rig.committed(1) == [])
+        #expect(rig.cancel(1) == nil)
+        #expect(rig.tally[.cancelled] == 1 && rig.device.pendingCount == 0)
+        #expect(rig.connect() == [])
+    }
+
+    @Test("a cancelled push in flight is not sent again, and its acknowledgement changes nothing")
+    mutating func cancelledInFlight() {
+        _ = rig.connect()
+        _ = rig.offer()
+        _ = rig.committed(1)
+        #expect(rig.cancel(1) == ["settle r1"])
+        #expect(rig.acknowledge(1) == [])
+        #expect(rig.tally[.cancelled] == 1 && rig.tally.delivered == 0)
+    }
+
+    @Test("a cancelled push does not come back when the newer one that replaced it cannot be stored")
+    mutating func cancelledAfterReplacement() {
+        _ = rig.offer(collapse: "c")
+        _ = rig.committed(1)
+        _ = rig.offer(collapse: "c")
+        #expect(rig.cancel(1) == ["settle r1"])
+        #expect(rig.failed(2) == ["settle r2", "503 s2"])
+        #expect(rig.device.pendingCount == 0)
+    }
+
     // MARK: Collapse and resend
 
     @Test("an absent device's newer push replaces a stored one once it is durable itself")

@@ -86,6 +86,11 @@ struct DeviceTraceTests {
             _ = rig.offer()
             _ = rig.remove()
         },
+        Ending("cancelled by its sender", ["accepted r1", "stored r1", "dropped r1 5"]) { rig in
+            _ = rig.offer()
+            _ = rig.committed(1)
+            _ = rig.cancel(1)
+        },
         Ending("not stored", ["accepted r1", "dropped r1 2"]) { rig in
             _ = rig.offer()
             _ = rig.failed(1)
@@ -128,8 +133,9 @@ struct DeviceTraceTests {
     @Test("names causes by numbers that stay")
     func causes() {
         #expect(
-            Tally.Drop.allCases.map { "\($0) \($0.rawValue)" }
-                == ["overflow 0", "unregistered 1", "unstorable 2", "unreadable 3", "removed 4"])
+            Tally.Drop.allCases.map { "\($0) \($0.rawValue)" } == [
+                "overflow 0", "unregistered 1", "unstorable 2", "unreadable 3", "removed 4", "cancelled 5",
+            ])
         #expect(TraceEvent.Kind.allCases.map(\.rawValue) == Array(1...22))
     }
 }

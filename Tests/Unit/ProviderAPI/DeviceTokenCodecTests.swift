@@ -26,6 +26,18 @@ struct DeviceTokenCodecTests {
         #expect(DeviceToken(hex: token.hex) == token)
     }
 
+    @Test("of messages are none of registrations, and the other way round")
+    func messages() throws {
+        let seal = try DeviceTokenCodec(secrets: [secrets[0]])
+        for row in [1, 77, Int64.max] {
+            let token = seal.seal(QueueRow(row))
+            #expect(seal.openRow(token) == QueueRow(row))
+            #expect(seal.open(token)?.registration == RegistrationNumber(0))
+        }
+        #expect(seal.openRow(seal.seal(Samples.device, Samples.first)) == nil)
+        #expect(seal.openRow(DeviceToken(words: .zero)) == nil)
+    }
+
     @Test("of one device have nothing in common that could be seen")
     func unlinkable() throws {
         let seal = try DeviceTokenCodec(secrets: [secrets[0]])

@@ -56,7 +56,7 @@ final class HandLedger {
                     disk[row].map { QueuedNotification(row: row, notification: $0) }
                 }
                 return .push(.loaded(device, asked: rows, .success(found)))
-            case .apply(_, _, let ticket):
+            case .apply(_, _, let ticket), .confirm(_, let ticket):
                 return .registry(
                     .applied(
                         ticket: ticket,

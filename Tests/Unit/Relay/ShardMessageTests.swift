@@ -132,7 +132,8 @@ struct ShardMessageTests {
         }
         let address = Samples.replyAddress(1)
         return [pushes].compactMap { $0 }.map { .push($0, address) } + [
-            .refused(.forbidden(.expired), address), .arrived(connection: 1),
+            .queued(address, QueueRow(1)), .cancel(Samples.device, Samples.first, QueueRow(1), address),
+            .cancelled(address), .refused(.forbidden(.expired), address), .arrived(connection: 1),
         ]
     }()
 
@@ -164,6 +165,9 @@ struct ShardMessageTests {
         case .channel(.broadcast): "broadcast"
         case .channel(.removed): "removed"
         case .web(.push): "web push"
+        case .web(.queued): "queued web push"
+        case .web(.cancel): "cancel"
+        case .web(.cancelled): "cancelled"
         case .web(.refused): "refused web push"
         case .web(.arrived): "arrived browser"
         case .registry(.applied): "applied"
@@ -201,7 +205,7 @@ struct ShardMessageTests {
     }
 
     @Test("of every kind is looked at")
-    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 30) }
+    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 33) }
 
     @Test("would be seen to hold an object or a closure if it did")
     private func seen() {

@@ -65,15 +65,32 @@ final class WebHouse {
     func post(
         _ body: String = "secret", to endpoint: String, _ fields: [String: String] = [:]
     ) throws -> WebLine {
-        let path = try #require(endpoint.hasPrefix(Self.origin) ? endpoint.dropFirst(Self.origin.count) : nil)
         let usual = ["TTL": "60", "Content-Encoding": "aes128gcm"].merging(fields) { $1 }
-        let head = usual.filter { !$0.value.isEmpty }.map { "\($0.key): \($0.value)\r\n" }.joined()
+        return try request("POST", endpoint, usual, body)
+    }
+
+    /// Makes a request, without the fields that are empty, and returns the connection on which its answer comes.
+    func request(
+        _ method: String, _ url: String, _ fields: [String: String] = [:], _ body: String = ""
+    ) throws -> WebLine {
+        let path = try #require(url.hasPrefix(Self.origin) ? url.dropFirst(Self.origin.count) : nil)
+        let head = fields.filter { !$0.value.isEmpty }.map { "\($0.key): \($0.value)\r\n" }.joined()
         let line = open()
         line.send(
-            "POST \(path) HTTP/1.1\r\nHost: push.example.org\r\n\(head)"
+            "\(method) \(path) HTTP/1.1\r\nHost: push.example.org\r\n\(head)"
                 + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
         run()
         return line
+    }
+
+    /// Registers a channel for a browser and returns its URL.
+    func register(_ browser: Browser, channel: String, key: String? = nil) throws -> String {
+        let more = key.map { #","key":"\#($0)""# } ?? ""
+        browser.say(#"{"messageType":"register","channelID":"\#(channel)"\#(more)}"#)
+        run()
+        commit()
+        let answer = try #require(browser.messages("register").last)
+        return try #require(answer["pushEndpoint"] as? String, "\(answer)")
     }
 
     /// Lets the ledger do all that it was asked to do.
@@ -137,6 +154,13 @@ final class WebLine {
     var status: Int? { text.split(separator: " ").dropFirst().first.flatMap { Int($0) } }
     var closed: CloseReason? { wire.closed }
     var isReading: Bool { wire.isReading }
+
+    /// The value of a field of the first answer.
+    func field(_ name: String) -> String? {
+        text.split(separator: "\r\n").first { $0.hasPrefix("\(name): ") }.map {
+            String($0.dropFirst(name.count + 2))
+        }
+    }
 
     func send(_ text: String) { send(Array(text.utf8)) }
 

@@ -20,12 +20,7 @@ struct WebPortTests {
 
     private func register(_ browser: Browser, channel: String = channel, key: String? = nil) throws -> String
     {
-        let more = key.map { #","key":"\#($0)""# } ?? ""
-        browser.say(#"{"messageType":"register","channelID":"\#(channel)"\#(more)}"#)
-        house.run()
-        house.commit()
-        let answer = try #require(browser.messages("register").last)
-        return try #require(answer["pushEndpoint"] as? String, "\(answer)")
+        try house.register(browser, channel: channel, key: key)
     }
 
     @Test("takes a browser in, and a message goes to it unread; its sender hears of it after the browser")

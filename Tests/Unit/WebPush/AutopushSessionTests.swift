@@ -106,6 +106,17 @@ struct AutopushSessionTests {
         #expect(session.isIdle)
     }
 
+    @Test("does not send a notification that was withdrawn before its turn came")
+    func withdrawal() {
+        var session = greeted()
+        for version in ["a1", "a2", "a3"] { _ = session.deliver(notification(version)) }
+        let withdrawn = ["a1", "a2", "a2"].map { session.withdraw($0) }
+        #expect(withdrawn == [false, true, false], "the first was sent")
+        let sent = AutopushResponse.notification(notification("a3", in: "a")).bytes
+        #expect(
+            session.receive(acknowledgement("a1")) == [.settle(version: "a1", .delivered), .send(sent)])
+    }
+
     @Test("closes for a device that sends all the time, but not for one that acknowledges all the time")
     func flood() {
         var session = greeted()

@@ -1,0 +1,60 @@
+import PostriderNotifications
+import PostriderProviderAPI
+
+/// The URLs of the web port. What they name is sealed in them, so that nobody can make one, and a forged one is refused
+/// without a look-up.
+struct WebAddresses {
+    /// The kinds of resources.
+    enum Kind {
+        /// `/push/SUBSCRIPTION`: a subscription, to which messages are posted.
+        case subscription
+        /// `/m/SUBSCRIPTION/MESSAGE`: a message.
+        case message
+
+        /// The methods that it knows, separated by commas.
+        var methods: String {
+            switch self {
+            case .subscription: "POST, OPTIONS"
+            case .message: "DELETE, OPTIONS"
+            }
+        }
+    }
+
+    /// The origin: `https://push.example.org`.
+    private let origin: String
+    private let codec: DeviceTokenCodec
+
+    init(origin: String, codec: DeviceTokenCodec) {
+        self.origin = origin
+        self.codec = codec
+    }
+
+    /// The kind of resource that a path is for, and the segments after the first; nil if there is none.
+    static func read(_ path: Substring) -> (kind: Kind, segments: [String])? {
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard segments.count >= 3, segments[0].isEmpty else { return nil }
+        switch (segments[1], segments.count) {
+        case ("push", 3): return (.subscription, [segments[2]])
+        case ("m", 4): return (.message, [segments[2], segments[3]])
+        default: return nil
+        }
+    }
+
+    /// The URL of a subscription.
+    func subscription(of device: DeviceIdentity, _ number: RegistrationNumber) -> String {
+        "\(origin)/push/\(codec.seal(device, number).hex)"
+    }
+
+    /// The URL of a message.
+    func message(_ row: QueueRow, of device: DeviceIdentity, _ number: RegistrationNumber) -> String {
+        "\(origin)/m/\(codec.seal(device, number).hex)/\(codec.seal(row).hex)"
+    }
+
+    /// The subscription that a segment names; nil if it was not sealed here.
+    func subscription(_ segment: String) -> (device: DeviceIdentity, registration: RegistrationNumber)? {
+        DeviceToken(hex: segment).flatMap { codec.open($0) }
+    }
+
+    /// The row that a segment names; nil if it was not sealed here.
+    func row(_ segment: String) -> QueueRow? { DeviceToken(hex: segment).flatMap { codec.openRow($0) } }
+}
