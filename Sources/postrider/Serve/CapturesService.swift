@@ -6,7 +6,7 @@ import PostriderRelay
 import PostriderTransport
 import Synchronization
 
-/// Serves the captures and the rules of `postrider dev` over HTTP/1.1, with the requests and answers of the control
+/// Serves the captures and the rules of a relay for tests over HTTP/1.1, with the requests and answers of the control
 /// socket, and the captures as server-sent events.
 ///
 /// Each connection has a thread of its own, so that a request may wait for captures.
@@ -39,6 +39,9 @@ final class CapturesService: Sendable {
 
         func remove(_ number: Int) { waiting.withLock { $0.bells[number] = nil } }
     }
+
+    /// The address of the examples.
+    static let usualAddress = "127.0.0.1:2196"
 
     /// The address that it listens on; nil once it has stopped.
     var address: SocketAddress? { server.withLock { $0?.address } }
@@ -203,8 +206,8 @@ struct AllowedHosts: Sendable {
     func objection(to request: HTTP1Request) -> String? {
         guard let host = request.field("Host"), isAllowed(host) else {
             return
-                "Only requests for localhost, for addresses and for the names of --name are answered: use "
-                + "one of these in the URL, or start 'postrider dev' with --name."
+                "Only requests for localhost, for addresses and for the names of 'postrider dev --name' are "
+                + "answered: use one of these in the URL."
         }
         let site = request.field("Sec-Fetch-Site") ?? "none"
         let isForeign =

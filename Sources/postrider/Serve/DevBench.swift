@@ -70,8 +70,8 @@ enum DevBench {
         guard let text = options.string("captures-address"), text != "off" else { return nil }
         guard let address = try? SocketAddress(text) else {
             throw options.error(
-                "--captures-address must be off, or an address and a port such as 127.0.0.1:2196, not "
-                    + "'\(text)'"
+                "--captures-address must be off, or an address and a port such as "
+                    + "\(CapturesService.usualAddress), not '\(text)'"
             )
         }
         guard let bench else { throw options.error("--captures-address needs captures; leave --capture out") }
@@ -121,8 +121,8 @@ enum DevBench {
                     + "as in production, to measure it."),
             .value(
                 "captures-address", "ADDRESS|off",
-                "The address of captures and rules over HTTP/1.1, such as 127.0.0.1:2196, for everybody who "
-                    + "reaches it; off if not given."),
+                "The address of captures and rules over HTTP/1.1, such as "
+                    + "\(CapturesService.usualAddress), for everybody who reaches it; off if not given."),
             .flag(
                 "capture-secrets", "Store the signatures of provider tokens in captures; masked if not given."
             ),

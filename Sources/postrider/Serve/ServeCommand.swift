@@ -23,14 +23,19 @@ enum ServeCommand: Command {
         let served = try await ServedRelay.start(
             configuration, store: settings.store, metrics: settings.metrics,
             callbacks: settings.callbacks, log: log)
+        let captures = try settings.captures.flatMap { address in
+            try settings.relay.bench.map { try CapturesService(at: address, $0, names: []) }
+        }
+        defer { captures?.stop() }
         let relay = served.relay
         let development = list(relay.developmentProviderAddresses)
+        let tests = captures?.address.map { ", tests to \($0)" } ?? ""
         let web = relay.webAddresses.isEmpty ? "" : "browsers to \(list(relay.webAddresses)), "
         log.notice(
             "ready: providers connect to \(list(relay.providerAddresses))"
                 + "\(development.isEmpty ? "" : " and \(development) (development)"), devices to "
-                + "\(list(relay.deviceAddresses)), \(web)the operator to \(settings.relay.controlAddress); "
-                + "\(settings.relay.shards) shards, \(DescriptorNeed.roomNow)")
+                + "\(list(relay.deviceAddresses)), \(web)the operator to \(settings.relay.controlAddress)"
+                + "\(tests); \(settings.relay.shards) shards, \(DescriptorNeed.roomNow)")
         var inForce = atStart.texts
         return await served.untilEnd {
             let read = try Settings(options: options)

@@ -11,6 +11,8 @@ extension Settings {
         let relay: RelayConfiguration
         let store: StorePlace
         let metrics: MetricsArguments?
+        /// Where captures and rules are served over HTTP/1.1; nil for nowhere.
+        let captures: SocketAddress?
         let callbacks: CallbackArguments?
         let logLevel: Log.Level
         let logFormat: LogFormat
@@ -62,15 +64,12 @@ extension Settings {
         }
         relay.console = try console()
         relay.web = web
-        if try texts.boolean(.capture) == true {
-            try requireLoopback(providers + development + devices)
-            relay.bench = DevBench.make()
-        }
+        relay.bench = try capturing(providers + development + devices)
         let logLevel = try texts.choice(.logLevel, of: LogLevel.self)
         let metrics = try metrics(
             certificate: certificate, privateKey: privateKey, readers: relay.privateKeyReaders)
         return RelayArguments(
-            relay: relay, store: store, metrics: metrics,
+            relay: relay, store: store, metrics: metrics, captures: try capturesAddress(),
             callbacks: try callbacks(), logLevel: logLevel?.level ?? .info,
             logFormat: try texts.choice(.logFormat, of: LogFormat.self) ?? .text)
     }
@@ -117,18 +116,6 @@ extension Settings {
             throw texts.mistake(
                 .dataDirectory, "is too long for the control socket in it; set control-address as well")
         }
-    }
-
-    /// Refuses other addresses than this machine's own, because captures let their readers see what providers push.
-    private func requireLoopback(_ addresses: [SocketAddress]) throws {
-        let open = addresses.first { address in
-            address.host.map { !$0.hasPrefix("127.") && $0 != "::1" } ?? false
-        }
-        guard let open else { return }
-        throw texts.mistake(
-            .capture,
-            "is for tests, and this relay listens at \(open), where others reach it; listen at 127.0.0.1 or "
-                + "[::1] only, or leave it out")
     }
 
     /// Refuses settings that listen twice on one address.

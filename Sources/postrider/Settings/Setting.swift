@@ -46,6 +46,7 @@ enum Setting: String, SettingName {
     case traceSample = "trace-sample"
     case traceMebibytes = "trace-mebibytes"
     case capture = "capture"
+    case capturesAddress = "captures-address"
     case logLevel = "log-level"
     case logFormat = "log-format"
 
@@ -62,7 +63,7 @@ enum Setting: String, SettingName {
         .providerAddress, .developmentProviderAddress, .deviceAddress, .controlAddress, .metricsAddress,
         .webAddress, .publicURL, .consoleAddress, .consolePayloads, .dataDirectory, .store, .acceptLosses,
         .shards, .onPresence,
-        .callbackAllow, .callbackSecret, .trace, .traceMebibytes, .capture,
+        .callbackAllow, .callbackSecret, .trace, .traceMebibytes, .capture, .capturesAddress,
     ]
 
     static let lists: Set<Setting> = [
@@ -99,7 +100,7 @@ enum Setting: String, SettingName {
         case .callbackAllow: .required("URL,…")
         case .quotas: .required("QUOTA,…")
         case .controlAddress: .required("unix:PATH")
-        case .metricsAddress, .consoleAddress: .required("ADDRESS|off")
+        case .metricsAddress, .consoleAddress, .capturesAddress: .required("ADDRESS|off")
         case .certificate, .privateKey, .providerTrust, .metricsToken, .callbackSecret: .file("FILE")
         case .dataDirectory: .file("DIRECTORY")
         case .store: .required("postgresql://…")
@@ -204,6 +205,9 @@ enum Setting: String, SettingName {
         case .capture:
             "Whether the relay stores requests for 'postrider captures'; false if not given, and only "
                 + "possible if no other machine can reach the relay."
+        case .capturesAddress:
+            "With capture, the address of captures and rules over HTTP/1.1, such as "
+                + "\(CapturesService.usualAddress), for everybody on this machine; off if not given."
         case .logLevel: "error, warning, notice, info (if not given) or debug."
         case .logFormat: LogFormat.help
         }

@@ -63,24 +63,6 @@ struct SettingsTests {
         }
     }
 
-    @Test("have requests captured, on a relay that listens to its own machine alone")
-    func capture() throws {
-        #expect(try Self.settings().forRelay().relay.bench == nil)
-        let local = Self.complete + ["--provider-address", "127.0.0.1:0", "--device-address", "localhost:0"]
-        #expect(try Self.settings(local + ["--capture", "true"]).forRelay().relay.bench != nil)
-        #expect(try Self.settings(local + ["--capture", "false"]).forRelay().relay.bench == nil)
-        for open in [
-            ["--provider-address", "0.0.0.0:0", "--device-address", "localhost:0"],
-            ["--provider-address", "127.0.0.1:0", "--device-address", "*:0"],
-            local.suffix(4) + ["--development-provider-address", "192.0.2.1:0"],
-        ] {
-            let error = #expect(throws: UsageError.self) {
-                try Self.settings(Self.complete + open + ["--capture", "true"]).forRelay()
-            }
-            #expect(error?.description.contains("--capture is for tests, and this relay listens at") == true)
-        }
-    }
-
     @Test("say where the development environment is, how long to wait, and how closely to keep to Apple")
     func fidelity() throws {
         let file = """
