@@ -81,8 +81,9 @@ extension EndToEnd {
         }
 
         @Test(
-            "are written to a file of either form, and pushed again from it", arguments: ["--lines", "--har"])
-        func replay(_ form: String) async throws {
+            "are written to a file of either form, and pushed again from it by either command",
+            arguments: [("--lines", ["replay"]), ("--har", ["send", "--replay"])])
+        func replay(_ form: String, _ command: [String]) async throws {
             try await onStage { stage in
                 let (relay, port) = try await start(stage)
                 for _ in 0..<3 { #expect(try await push(stage, to: relay) == "200") }
@@ -93,13 +94,45 @@ extension EndToEnd {
                 _ = try await curl(stage, ["--request", "DELETE", "\(port)/v1/captures"])
                 let replay = try stage.start(
                     "postrider",
-                    ["replay", "--json", "--speed", "1000", "--directory", stage.path("dev"), file])
+                    command + [file, "--json", "--speed", "1000", "--directory", stage.path("dev")])
                 #expect(try await replay.exitCode() == 0, "\(replay.transcript)")
                 #expect(replay.output.joined().contains(#""accepted":3"#), "\(replay.transcript)")
                 let captures = try await curl(stage, ["\(port)/v1/captures?token=\(Self.token)&format=lines"])
                 let lines = captures.split(separator: "\n")
                 #expect(lines.count == 3)
                 #expect(lines.allSatisfy { $0.hasSuffix(#""payload":{"aps":{"alert":"Tea"}}}"#) })
+            }
+        }
+
+        @Test("are there with 'postrider serve' as well, whose log says where")
+        func served() async throws {
+            try await onStage { stage in
+                let dev = try await stage.startRelay()
+                dev.program.send(SIGTERM)
+                #expect(try await dev.program.exitCode() == 0)
+                let folder = stage.path("dev")
+                let serve = try stage.start(
+                    "postrider",
+                    [
+                        "serve", "--certificate", folder + "/relay.pem", "--private-key",
+                        folder + "/relay.key", "--data-directory", folder + "/data", "--provider-address",
+                        "127.0.0.1:0", "--device-address", "127.0.0.1:0", "--capture", "true",
+                        "--captures-address", "127.0.0.1:0",
+                    ])
+                let ready = try await serve.line { $0.contains("ready: ") }
+                let captures = try #require(ready.firstMatch(of: /tests to (127\.0\.0\.1:\d+)/))
+                let port = "http://\(captures.1)/v1"
+                let provider = try #require(ready.firstMatch(of: /providers connect to (127\.0\.0\.1:\d+)/))
+                let options = ["--silent", "--http2", "--cacert", folder + "/authority.pem"]
+                let push = ["--data", "{}", "https://\(provider.1)/3/device/\(Self.token)"]
+                _ = try await stage.run("curl", options + push)
+                let found = try await curl(stage, ["\(port)/captures?wait=60s&token=\(Self.token)"])
+                #expect(found.contains(#""reason":"MissingProviderToken","status":403"#), "\(found)")
+                let rules = try stage.write("rules: [{do: {status: 503}}]\n", to: "rules.yaml")
+                let counts = try await curl(stage, ["--upload-file", rules, "\(port)/rules"])
+                #expect(counts.contains(#""matched":0"#))
+                serve.send(SIGTERM)
+                #expect(try await serve.exitCode() == 0, "\(serve.transcript)")
             }
         }
 

@@ -28,6 +28,34 @@ extension EndToEnd {
             }
         }
 
+        @Test("runs beside many others: each is ready on ports of its own, and all end with the parent")
+        func many() async throws {
+            try await onStage { stage in
+                let parent = try stage.start(URL(filePath: "/usr/bin/sleep"), ["infinity"])
+                let options = [
+                    "dev", "--json", "--temporary", "--parent", "\(parent.processIdentifier)",
+                    "--provider-port", "0", "--device-port", "0", "--captures-address", "127.0.0.1:0",
+                ]
+                let relays = try (0..<20).map { _ in try stage.start("postrider", options) }
+                var ports: Set<Int> = []
+                var folders: Set<URL> = []
+                for relay in relays {
+                    let line = try await relay.line { $0.hasPrefix("{") }
+                    let values = try JSONDecoder().decode(
+                        RelayUnderTest.Description.self, from: Data(line.utf8))
+                    let captures = try #require(values.capturesAddress?.split(separator: ":").last)
+                    ports.formUnion([values.providerPort, values.developmentProviderPort, values.devicePort])
+                    ports.insert(try #require(Int(captures)))
+                    folders.insert(URL(filePath: values.authorityFile).deletingLastPathComponent())
+                }
+                #expect(ports.count == 4 * relays.count && !ports.contains(0))
+                #expect(folders.count == relays.count)
+                try await parent.cutOff()
+                for relay in relays { #expect(try await relay.exitCode() == 0, "\(relay.transcript)") }
+                #expect(folders.allSatisfy { !FileManager.default.fileExists(atPath: $0.path) })
+            }
+        }
+
         @Test("does not start if there is no such process, or if two folders are meant")
         func refused() async throws {
             try await onStage { stage in

@@ -11,11 +11,17 @@ enum ReplayCommand: Command {
 
     static func run(_ arguments: [String]) async throws -> Int32 {
         guard let options = try table.parseOrHelp(arguments) else { return 0 }
+        return try await replay(options.operands[0], options)
+    }
+
+    /// Pushes what a file has, and returns the exit code.
+    ///
+    /// - Parameter options: of this command, or of `postrider send --replay`, which has the same ones.
+    static func replay(_ path: String, _ options: ParsedOptions) async throws -> Int32 {
         let speed = try speed(options)
         let choice = try SendArguments.choice(options)
         let signer = try SendArguments.signer(options, choice.dev)
         let now = Moment(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
-        let path = options.operands[0]
         let file = try ReplayFile(try FileText.read(path, "The file of captures"), file: path, now: now)
         guard !file.items.isEmpty else {
             throw CommandFailure("\(path) has no push to a device token.", exitCode: 2)
@@ -42,20 +48,22 @@ enum ReplayCommand: Command {
         return speed
     }
 
+    static let speed = Option.value(
+        "speed", "NUMBER|max",
+        "For a replay: how many times as fast as it was captured, such as 10 or 0.5; 1 if not given. max: at "
+            + "once.")
+
     static let table = OptionTable(
         command: "postrider replay",
         summary: """
             Push what was captured again, to the relay of 'postrider dev' or to another one. A push has \
             the device token, the payload, the topic, the push type, the priority and the collapse-id of \
             the capture, an expiration that is as far away as it was, and a new apns-id. Captures that are \
-            no pushes to a device token are skipped. The exit code is 0 if every push was answered.
+            no pushes to a device token are skipped. The exit code is 0 if every push was answered. \
+            'postrider send --replay FILE' is the same.
             """,
         operands: [.required("FILE")],
-        options: [
-            .value(
-                "speed", "NUMBER|max",
-                "How many times as fast as it was captured, such as 10 or 0.5; 1 if not given. max: at once.")
-        ] + RelayResolver.options(.provider) + SendCommand.provider + [
+        options: [speed] + RelayResolver.options(.provider) + SendCommand.provider + [
             .flag("json", "Print the result as one line of JSON.")
         ],
         examples: [

@@ -35,6 +35,9 @@ extension SendCommand {
                 "postrider send --tag lobby --topic com.example.app --alert refresh --wait done --quorum 95%"
             ),
             .init(
+                "Push what was captured again, ten times as fast",
+                "postrider send --replay day.jsonl --speed 10"),
+            .init(
                 "Wake an app in the background, only if the device is connected",
                 "postrider send --push-type background --priority 5 --expiration 0 "
                     + #"--payload '{"aps":{"content-available":1}}' 5f3c...9a"#),
@@ -47,6 +50,11 @@ extension SendCommand {
         .value("body", "TEXT", "The body of the alert, below the title."),
         .value("payload", "JSON", "The whole payload, sent as it is."),
         .file("payload-file", "A file with the whole payload, sent as it is."),
+        .file(
+            "replay",
+            "A file of captures, whose pushes are made again at their times, as 'postrider replay FILE' does."
+        ),
+        ReplayCommand.speed,
     ]
 
     private static let headers: [Option] = [

@@ -10,6 +10,13 @@ enum SendCommand: Command {
 
     static func run(_ arguments: [String]) async throws -> Int32 {
         guard let options = try table.parseOrHelp(arguments) else { return 0 }
+        if let file = options.string("replay") {
+            try requireNothingBeside(replay: options)
+            return try await ReplayCommand.replay(file, options)
+        }
+        guard !options.isSet(ReplayCommand.speed.name) else {
+            throw options.error("--\(ReplayCommand.speed.name) goes with --replay")
+        }
         var targets: [SendTarget]?
         if let group = try SendGroup(options) {
             let topic = try SendArguments.topic(options)
@@ -32,6 +39,15 @@ enum SendCommand: Command {
             try tell(outcome, target, isAlone: order.addressees.count == 1, asJSON: options.isSet("json"))
         }
         return outcomes.allSatisfy { (try? $0.get().isAccepted) == true } ? 0 : 1
+    }
+
+    /// Refuses everything that a file of captures says already.
+    private static func requireNothingBeside(replay options: ParsedOptions) throws {
+        let known = Set(ReplayCommand.table.options.map(\.name) + ["replay"])
+        let other = table.options.first { options.isSet($0.name) && !known.contains($0.name) }
+        guard let extra = other.map({ "--\($0.name)" }) ?? options.operands.first else { return }
+        throw options.error(
+            "--replay pushes what its file has, to the devices that its file names; leave out \(extra)")
     }
 
     /// Sends all pushes over one connection, and waits for all outcomes.

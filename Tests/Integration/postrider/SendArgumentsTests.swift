@@ -44,6 +44,24 @@ struct SendArgumentsTests {
         #expect(error?.description.contains("--environment") == true)
     }
 
+    @Test(
+        "makes the pushes of a file again, and then takes nothing that says what to push or to whom",
+        arguments: [["--title", "T"], ["--tag", "lobby"], ["--wait", "done"], ["5f5f"]])
+    func replay(_ extra: [String]) async throws {
+        let error = await #expect(throws: UsageError.self) {
+            try await SendCommand.run(["--replay", "day.jsonl"] + extra)
+        }
+        #expect(error?.description.contains("leave out \(extra[0])") == true)
+    }
+
+    @Test("has a speed for a replay alone")
+    func speed() async throws {
+        let error = await #expect(throws: UsageError.self) {
+            try await SendCommand.run(["--speed", "10", "--alert", "Hi", token])
+        }
+        #expect(error?.description.contains("--speed goes with --replay") == true)
+    }
+
     @Test("has a field for every header")
     func headers() throws {
         let order = try order([
