@@ -12,6 +12,14 @@ public enum TraceTarget: Hashable, Sendable {
     case device(DeviceIdentity, RegistrationNumber)
     /// All subscribers of a channel.
     case channel(ChannelIdentity, Environment)
+
+    /// The environment of the device token or of the channel.
+    public var environment: Environment {
+        switch self {
+        case .device(_, let registration): registration.environment
+        case .channel(_, let environment): environment
+        }
+    }
 }
 
 /// The SHA-256 digest of a payload, in four words; a word has its eight bytes in memory order (little endian).

@@ -18,9 +18,9 @@ package struct DeviceLookup: Sendable, Hashable {
     }
 }
 
-/// Validates `GET /3/tokens?device=NAME&tag=TAG`, which Apple does not have: a relay knows the path only if its
-/// operator lets keys look up devices. A provider learns nothing of devices that it cannot name, and nothing of other
-/// apps.
+/// Validates `GET /3/tokens?device=NAME&tag=TAG` and `GET /3/pushes/<apns-id>?wait=STAGE`, which Apple does not have: a
+/// relay knows these paths only if its operator lets keys look up devices. A provider learns nothing of devices that
+/// it cannot name, and nothing of other apps.
 package struct LookupRequestValidator {
     private let authority: AccessPolicy
     private let tokens: ProviderTokens
@@ -39,21 +39,23 @@ package struct LookupRequestValidator {
     }
 
     private static let path = "/3/tokens"
+    private static let pushes = "/3/pushes/"
 
     /// Whether a path, perhaps with a query, is that of a lookup.
     package static func isOne(_ path: Span<UInt8>) -> Bool {
         let length = Self.path.utf8.count
         return path.begins(with: Self.path) && (path.count == length || path[length] == UInt8(ascii: "?"))
+            || path.begins(with: pushes)
     }
 
-    /// The lookup in a complete request.
+    /// The question in a complete request.
     ///
     /// - Throws: the first rejection in the order of checks: `MethodNotAllowed`, `DuplicateHeaders`, those of the
     ///   authentication, `Forbidden` (the operator does not let the key look up devices), `MissingTopic`, `BadTopic`,
-    ///   `TopicDisallowed`, `BadPath` (the query).
+    ///   `TopicDisallowed`, `BadMessageId` (in the path), `BadPath` (the query).
     package func admit(
         _ request: PushRequest, _ credentials: inout ProviderCredentials
-    ) throws(Rejection) -> DeviceLookup {
+    ) throws(Rejection) -> ProviderQuestion {
         let fields = request.values
         let values = fields.span
         guard let method = request.range(.method), values.extracting(method).matches("GET") else {
@@ -66,9 +68,19 @@ package struct LookupRequestValidator {
         guard let text = request.text(.topic), !text.isEmpty else { throw .missingTopic }
         guard let topic = Topic(text) else { throw .badTopic }
         guard grant.allows(topic, nil, by: authority) else { throw .topicDisallowed }
+        let path = request.text(.path) ?? ""
+        if path.hasPrefix(Self.pushes) {
+            let parts = path.dropFirst(Self.pushes.count)
+                .split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let identity = NotificationIdentity(String(parts[0])) else { throw .badMessageIdentifier }
+            return .push(
+                PushLookup(
+                    key: key.identifier, topic: topic, environment: environment, identity: identity,
+                    query: parts.count == 2 ? String(parts[1]) : ""))
+        }
         var lookup = DeviceLookup(key: key.identifier, topic: topic, environment: environment)
-        try Self.read(request.text(.path) ?? "", into: &lookup)
-        return lookup
+        try Self.read(path, into: &lookup)
+        return .devices(lookup)
     }
 
     private static func read(_ path: String, into lookup: inout DeviceLookup) throws(Rejection) {

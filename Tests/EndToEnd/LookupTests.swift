@@ -14,8 +14,7 @@ extension EndToEnd {
                 [
                     "send", "--relay", "\(values.host):\(values.providerPort)", "--ca", values.authorityFile,
                     "--key-file", stage.path("dev/AuthKey_DEVKEY0001.p8"), "--key-id", "DEVKEY0001",
-                    "--team-id", "DEVTEAM001",
-                    "--topic", relay.topic, "--alert", "wake", "--wait", "accepted",
+                    "--team-id", "DEVTEAM001", "--topic", relay.topic, "--alert", "wake", "--wait", "done",
                 ] + words)
             return (try await program.exitCode(), program)
         }
@@ -41,7 +40,7 @@ extension EndToEnd {
                 ] {
                     let (code, sent) = try await send(words, to: relay, on: stage)
                     #expect(code == 0, "\(sent.transcript)")
-                    #expect(sent.output.count == 1 && sent.output[0].contains("accepted:"))
+                    #expect(sent.output.count == 1 && sent.output[0].contains("done:"))
                 }
                 for (words, sentence) in [
                     (["--tag", "kitchen"], "No device with the tag kitchen"),
@@ -52,6 +51,27 @@ extension EndToEnd {
                 }
                 let (code, all) = try await send(["--all"], to: relay, on: stage)
                 #expect(code == 2 && all.transcript.contains("--all needs"), "\(all.transcript)")
+            }
+        }
+
+        @Test("say with --wait how far a push has come, and end with 4 and 5 where it comes no further")
+        func ends() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay(options: ["--lookup-keys", "DEVKEY0001"])
+                try stage.handle("exit 1", topic: relay.topic)
+                let agent = try await stage.startAgent(
+                    of: relay,
+                    options: [
+                        "--apps-directory", stage.path("apps"), "--delivery-attempts", "1", "--device-name",
+                        "kiosk-7",
+                    ])
+                let token = try await stage.token(of: relay)
+                let (failed, dead) = try await send(["--device", "kiosk-7"], to: relay, on: stage)
+                #expect(failed == 5 && dead.transcript.contains("dead letter"), "\(dead.transcript)")
+                agent.send(SIGTERM)
+                #expect(try await agent.exitCode() == 0)
+                let (code, away) = try await send(["--timeout", "1s", token], to: relay, on: stage)
+                #expect(code == 4 && away.transcript.contains("waits at the relay"), "\(away.transcript)")
             }
         }
 
@@ -67,6 +87,13 @@ extension EndToEnd {
                 #expect(
                     refused.transcript.contains("does not let this key look up devices"),
                     "\(refused.transcript)")
+                let token = try await stage.token(of: relay)
+                let (ended, asked) = try await send([token], to: relay, on: stage)
+                #expect(ended == 1, "\(asked.transcript)")
+                #expect(
+                    asked.transcript.contains("does not let this key ask about pushes"),
+                    "\(asked.transcript)")
+                #expect(try await stage.counters(of: relay).accepted == 0)
             }
         }
     }

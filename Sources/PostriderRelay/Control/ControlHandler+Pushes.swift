@@ -9,28 +9,10 @@ extension ControlHandler {
             return respond(
                 Self.refusal(400, "An apns-id is a UUID of 36 characters, not '\(text)'."))
         }
-        var stage = PushProgress.Stage.done
-        var seconds = query.isEmpty ? 0 : Limits.waitSeconds.usual
-        for part in query.split(separator: "&") {
-            let pair = part.split(separator: "=", maxSplits: 1).map(String.init)
-            let value = pair.count == 2 ? pair[1] : ""
-            switch pair.first {
-            case "wait":
-                guard let named = PushProgress.Stage(rawValue: value) else {
-                    let names = PushProgress.Stage.allCases.map(\.rawValue).joined(separator: ", ")
-                    return respond(Self.refusal(400, "'wait' is one of \(names), not '\(value)'."))
-                }
-                stage = named
-            case "timeout":
-                guard let number = Int(value), 0...Limits.waitSeconds.most ~= number else {
-                    let most = Limits.waitSeconds.most
-                    return respond(
-                        Self.refusal(400, "'timeout' is a number of seconds from 0 to \(most)."))
-                }
-                seconds = number
-            default: return respond(Self.refusal(400, "A push is asked for with wait and timeout."))
-            }
+        do throws(PushWait.Mistake) {
+            context.trace.ask(.wait(identity, try PushWait(query))) { respond(Self.answer($0)) }
+        } catch {
+            respond(Self.refusal(400, error.sentence))
         }
-        context.trace.ask(.wait(identity, stage, seconds: seconds)) { respond(Self.answer($0)) }
     }
 }

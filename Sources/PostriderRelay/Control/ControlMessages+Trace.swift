@@ -175,10 +175,10 @@ extension Control.TracedPush {
     init(_ push: TraceAcceptance) {
         let expiresAt: Int64? = if case .at(let moment) = push.expiration { moment.milliseconds } else { nil }
         let key: String? = if case .key(let identifier) = push.proof { identifier } else { nil }
-        let (channel, environment, registration): (String?, Environment, UInt32?) =
+        let (channel, registration): (String?, UInt32?) =
             switch push.target {
-            case .device(_, let registration): (nil, registration.environment, registration.value)
-            case .channel(let channel, let environment): (channel.description, environment, nil)
+            case .device(_, let registration): (nil, registration.value)
+            case .channel(let channel, _): (channel.description, nil)
             }
         self.init(
             row: push.row.value, identity: push.identity.description,
@@ -187,7 +187,7 @@ extension Control.TracedPush {
             payloadBytes: push.payloadBytes,
             payloadSHA256: push.payloadDigest.map { Hexadecimal.text($0.bytes) }, topic: push.topic.text,
             device: push.device?.description, registration: registration, channel: channel,
-            environment: environment, pushType: push.pushType?.rawValue,
+            environment: push.target.environment, pushType: push.pushType?.rawValue,
             priority: push.priority.rawValue, expiresAt: expiresAt, collapses: push.collapses, events: [],
             isCut: false)
     }

@@ -1,8 +1,8 @@
 import PostriderNotifications
 import PostriderProviderAPI
 
-/// Answers providers' lookups of device tokens, on shard 0: the directory knows the devices, and their homes the
-/// tokens.
+/// Answers providers' questions on shard 0. For lookups of device tokens, the directory knows the devices, and their
+/// homes the tokens.
 ///
 /// The relay's own work is bounded: a key may look up so often, and an answer has so many devices.
 final class ProviderLookups {
@@ -19,18 +19,30 @@ final class ProviderLookups {
 
     private let directory: DeviceDirectory
     private let queries: ShardQueries
+    private let waits: ProviderWaits
     /// For each key, when it may look up as often as a key that has not for long. Only keys of the setting get here.
     private var paces: [String: LookupPace] = [:]
 
-    init(_ directory: DeviceDirectory, _ queries: ShardQueries) {
-        (self.directory, self.queries) = (directory, queries)
+    init(_ directory: DeviceDirectory, _ queries: ShardQueries, _ waits: ProviderWaits) {
+        (self.directory, self.queries, self.waits) = (directory, queries, waits)
     }
 
-    /// Finds the devices of a lookup, and calls `then` with the answer. Names and tags that no device has are no error.
+    /// Calls `then` with the answer to a question: at once, or if it waits for a push, later.
     ///
     /// - Parameter now: monotonic nanoseconds.
-    func answer(_ lookup: DeviceLookup, now: UInt64, then: @escaping (LookupAnswer) -> Void) {
-        guard paces[lookup.key, default: LookupPace()].takes(now: now) else {
+    func answer(_ question: ProviderQuestion, now: UInt64, then: @escaping (LookupAnswer) -> Void) {
+        switch question {
+        case .devices(let lookup): answer(lookup, now: now, then: then)
+        case .push(let lookup): waits.answer(lookup, now: now, then: then)
+        }
+    }
+
+    /// Answers all that wait, because the relay ends.
+    func drain() { waits.drain() }
+
+    /// Finds the devices of a lookup. Names and tags that no device has are no error.
+    private func answer(_ lookup: DeviceLookup, now: UInt64, then: @escaping (LookupAnswer) -> Void) {
+        guard paces[lookup.key, default: LookupPace(Limits.lookupRate)].takes(now: now) else {
             return then(.failure(.tooManyRequests))
         }
         var part = LookupPart(after: lookup.after, most: Limits.lookupDevices)
@@ -59,17 +71,21 @@ final class ProviderLookups {
     }
 }
 
-/// How often a key may look up devices: a token bucket, stored as the moment at which it is full again.
+/// How often a key may ask: a token bucket, stored as the moment at which it is full again.
 struct LookupPace {
+    private let rate: (perSecond: Int, atOnce: Int)
     private var fullAt: UInt64 = 0
 
-    /// Takes one lookup; false if there were too many.
+    /// A bucket that is full.
+    init(_ rate: (perSecond: Int, atOnce: Int)) { self.rate = rate }
+
+    /// Takes one request; false if there were too many.
     ///
     /// - Parameter now: monotonic nanoseconds.
     mutating func takes(now: UInt64) -> Bool {
-        let interval = 1_000_000_000 / UInt64(Limits.lookupRate.perSecond)
+        let interval = 1_000_000_000 / UInt64(rate.perSecond)
         let next = max(fullAt, now) + interval
-        guard next <= now + interval * UInt64(Limits.lookupRate.atOnce) else { return false }
+        guard next <= now + interval * UInt64(rate.atOnce) else { return false }
         fullAt = next
         return true
     }

@@ -56,6 +56,13 @@ public struct PushProgress: Sendable, Equatable {
         position = failure ?? position
     }
 
+    /// Adds what a relay has answered about the push.
+    public mutating func take(_ state: Control.PushState) {
+        stages.formUnion(state.stages)
+        position = state.position
+        failure = state.failure
+    }
+
     /// Adds an event of the push.
     public mutating func take(_ event: Control.TracedEvent) {
         accepted()

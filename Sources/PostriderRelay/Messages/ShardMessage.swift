@@ -98,8 +98,8 @@ enum ControlMessage: Sendable {
     case enrolled(DeviceRecord, [DeviceTag])
     /// To shard 0, while somebody follows the events of devices: these have happened.
     case devices([Control.DeviceEvent])
-    /// To shard 0: a provider looks up device tokens.
-    case lookUp(DeviceLookup, ReplyAddress)
+    /// To shard 0: a provider looks up device tokens, or asks about a push.
+    case lookUp(ProviderQuestion, ReplyAddress)
     /// To the provider's shard: the answer.
     case lookedUp(LookupAnswer, ReplyAddress)
     /// From the trace to the shard that asked: its answer.
@@ -116,5 +116,5 @@ enum RelayLifecycleMessage: Sendable {
     case stop
 }
 
-/// The JSON with the device tokens that a provider has looked up, or the reason for which it gets none.
+/// The JSON that a provider has asked for, or the reason for which it gets none.
 typealias LookupAnswer = Result<[UInt8], Rejection>

@@ -4,7 +4,8 @@ import PostriderHTTP2
 import PostriderNotifications
 import PostriderProviderAPI
 
-/// A provider's requests for the device tokens of devices that it knows by name or tag. Shard 0 answers them.
+/// A provider's requests for the device tokens of devices that it knows by name or tag, and for the states of its
+/// pushes. Shard 0 answers them.
 extension ProviderSession {
     /// Whether a request is such a one. On a relay without keys that may look up devices, none is.
     func isLookup(_ request: PushRequest) -> Bool {
@@ -22,16 +23,18 @@ extension ProviderSession {
             let validator = LookupRequestValidator(
                 authority: context.policy, tokens: connections.tokens, environment: environment,
                 keys: connections.lookupKeys, now: context.now)
-            let lookup = try validator.admit(request, &credentials)
+            let question = try validator.admit(request, &credentials)
             guard !context.outbox.isCongested(0), listings.count < Limits.listings else {
                 throw .tooManyRequests
             }
             listings.insert(stream)
-            context.log.info(
-                "provider key \(lookup.key) looks up devices of \(lookup.topic.text)",
-                kind: "lookup", from: lookup.key, fields: .init(topic: lookup.topic.text))
+            if case .devices(let lookup) = question {
+                context.log.info(
+                    "provider key \(lookup.key) looks up devices of \(lookup.topic.text)",
+                    kind: "lookup", from: lookup.key, fields: .init(topic: lookup.topic.text))
+            }
             let address = ReplyAddress(shard: Int32(context.index), stream: stream, connection: number)
-            context.outbox.send(.control(.lookUp(lookup, address)), to: 0)
+            context.outbox.send(.control(.lookUp(question, address)), to: 0)
         } catch {
             answer(stream, ChannelAnswer.rejected(error))
         }

@@ -24,7 +24,7 @@ final class Shard {
     let captureWaiters: CaptureWaiters?
     /// The names and tags of all devices, on shard 0.
     let directory: DeviceDirectory
-    /// Answers providers that look up devices, on shard 0.
+    /// Answers providers that look up devices or ask about pushes, on shard 0.
     private let lookups: ProviderLookups
     /// The listeners of this shard.
     var listeners: [Listener] = []
@@ -74,7 +74,7 @@ final class Shard {
         changes = RegistryChanges(context)
         queries = ShardQueries(context)
         directory = DeviceDirectory(context, changes, settings.presence)
-        lookups = ProviderLookups(directory, queries)
+        lookups = ProviderLookups(directory, queries, ProviderWaits(context))
         captureWaiters = settings.bench.map { CaptureWaiters($0, on: context.scheduler) }
         channels = ChannelHome(context, changes)
         let sessions = ProviderSessions()
@@ -184,8 +184,8 @@ final class Shard {
         case .control(.capturesChanged): captureWaiters?.capturesChanged()
         case .control(.devices(let events)): directory.take(events)
         case .control(.enrolled(let record, let tags)): directory.enrolled(record, tags)
-        case .control(.lookUp(let lookup, let address)):
-            lookups.answer(lookup, now: context.scheduler.now) { [context] answer in
+        case .control(.lookUp(let question, let address)):
+            lookups.answer(question, now: context.scheduler.now) { [context] answer in
                 context.outbox.send(.control(.lookedUp(answer, address)), to: Int(address.shard))
             }
         case .control(.lookedUp(let answer, let address)): providers.sessions.answer(address, answer)
@@ -285,6 +285,7 @@ final class Shard {
             web.abort()
         }
         home.journal.close()
+        lookups.drain()
         providers.drain()
         devices.drain()
         web.drain()

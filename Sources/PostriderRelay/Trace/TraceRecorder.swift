@@ -90,6 +90,9 @@ final class TraceRecorder {
     /// Whether anything is traced.
     private var isOn: Bool { post != nil }
 
+    /// Whether every push is traced.
+    var tracesAll: Bool { isOn && sample == 1 }
+
     /// Starts the timer.
     func start(on scheduler: any Scheduler) {
         guard isOn else { return }

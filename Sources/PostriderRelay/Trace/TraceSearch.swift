@@ -6,6 +6,7 @@ struct TraceFilter: Sendable {
     var identity: NotificationIdentity?
     var device: DeviceIdentity?
     var topic: Topic?
+    var environment: Environment?
     /// Only refused pushes.
     var isAboutRefusals = false
 
@@ -16,6 +17,7 @@ struct TraceFilter: Sendable {
     func matches(_ refusal: TraceRefusal) -> Bool {
         if let identity, refusal.identity != identity { return false }
         if let topic, refusal.topic != topic { return false }
+        if let environment, refusal.environment != environment { return false }
         return device == nil
     }
 
@@ -24,6 +26,7 @@ struct TraceFilter: Sendable {
         if let identity, push.identity != identity, push.uniqueIdentity != identity { return false }
         if let device, push.device != device { return false }
         if let topic, push.topic != topic { return false }
+        if let environment, push.target.environment != environment { return false }
         return true
     }
 }
@@ -32,8 +35,9 @@ struct TraceFilter: Sendable {
 enum TraceQuestion: Sendable {
     /// The lives of the last pushes that match.
     case search(TraceFilter, last: Int)
-    /// How far a push has come: answered once it has reached the stage, or after some seconds.
-    case wait(NotificationIdentity, PushProgress.Stage, seconds: Int)
+    /// How far the push of this identity has come, if it matches: answered once it has reached the stage, or after some
+    /// seconds.
+    case wait(NotificationIdentity, PushWait, matching: TraceFilter = TraceFilter())
     /// What was recorded after a position; nil for the current position.
     case feed(after: TracePosition?)
 }

@@ -6,6 +6,8 @@ struct TraceWaits {
     struct Wait {
         let identity: NotificationIdentity
         let stage: PushProgress.Stage
+        /// The pushes that may be meant.
+        fileprivate let filter: TraceFilter
         let ticket: UInt64
         let asker: Int
         /// When its time is over, in monotonic nanoseconds.
@@ -16,10 +18,10 @@ struct TraceWaits {
         fileprivate var device: DeviceIdentity?
 
         init(
-            for identity: NotificationIdentity, _ stage: PushProgress.Stage, ticket: UInt64, asker: Int,
-            deadline: UInt64
+            for identity: NotificationIdentity, _ stage: PushProgress.Stage,
+            matching filter: TraceFilter = TraceFilter(), ticket: UInt64, asker: Int, deadline: UInt64
         ) {
-            (self.identity, self.stage) = (identity, stage)
+            (self.identity, self.stage, self.filter) = (identity, stage, filter)
             (self.ticket, self.asker, self.deadline) = (ticket, asker, deadline)
         }
 
@@ -96,7 +98,8 @@ struct TraceWaits {
         var touched: Set<UInt64> = []
         for refusal in refusals {
             guard let identity = refusal.identity else { continue }
-            for key in identities[identity] ?? [] where waits[key]?.row == nil {
+            for key in identities[identity] ?? []
+            where waits[key]?.row == nil && waits[key]?.filter.matches(refusal) == true {
                 waits[key]?.progress.refused(refusal.reason.status, refusal.reason.rawValue)
                 touched.insert(key)
             }
@@ -121,7 +124,7 @@ struct TraceWaits {
     private func keys(of push: TraceAcceptance) -> Set<UInt64> {
         var keys = identities[push.identity] ?? []
         if let unique = push.uniqueIdentity { keys.formUnion(identities[unique] ?? []) }
-        return keys.filter { waits[$0]?.row == nil }
+        return keys.filter { waits[$0]?.row == nil && waits[$0]?.filter.matches(push) == true }
     }
 
     private func keys(of report: TraceReport) -> Set<UInt64> {

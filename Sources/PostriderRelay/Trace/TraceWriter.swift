@@ -116,7 +116,7 @@ final class TraceWriter {
             }
             let search = TraceSearch(filter, last: last, in: store)
             searches.append(Search(search: search, ticket: ticket, asker: asker))
-        case .wait(let identity, let stage, let seconds): wait(for: identity, stage, seconds, ticket, asker)
+        case .wait(let identity, let wait, let filter): self.wait(for: identity, wait, filter, ticket, asker)
         case .feed(let position):
             reply(feed(after: position ?? store.end), ticket, asker)
         }
@@ -124,16 +124,18 @@ final class TraceWriter {
 
     /// Adds a waiting caller, and searches for what is already known.
     private func wait(
-        for identity: NotificationIdentity, _ stage: PushProgress.Stage, _ seconds: Int, _ ticket: UInt64,
+        for identity: NotificationIdentity, _ wait: PushWait, _ filter: TraceFilter, _ ticket: UInt64,
         _ asker: Int
     ) {
         guard searches.count < Limits.traceQuestions, waits.count < Limits.traceWaits else {
             return reply(.failed(TraceAnswer.busy), ticket, asker)
         }
-        let deadline = readClock() + UInt64(seconds) * 1_000_000_000
+        let deadline = readClock() + UInt64(wait.seconds) * 1_000_000_000
         let number = waits.add(
-            TraceWaits.Wait(for: identity, stage, ticket: ticket, asker: asker, deadline: deadline))
-        var filter = TraceFilter()
+            TraceWaits.Wait(
+                for: identity, wait.stage, matching: filter, ticket: ticket, asker: asker, deadline: deadline)
+        )
+        var filter = filter
         filter.identity = identity
         let search = TraceSearch(filter, last: 1, in: store, seeksNames: false)
         searches.append(Search(search: search, ticket: ticket, asker: asker, wait: number))

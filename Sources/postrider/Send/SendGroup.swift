@@ -1,6 +1,5 @@
 import FoundationEssentials
 import PostriderClients
-import PostriderHTTP2
 import PostriderNotifications
 import PostriderOptions
 import PostriderRelay
@@ -78,13 +77,16 @@ struct SendGroup {
 
     // MARK: With a provider's key
 
+    /// Whether the options name the relay's port for providers, and no control socket.
+    static func namesProviderPort(_ options: ParsedOptions) -> Bool {
+        let isNamed = options.isSet("relay") || options.isSet("host")
+        return isNamed && !options.isSet("control") && !options.isSet(Settings.fileOption.name)
+    }
+
     /// Whether the device tokens are looked up on the relay's port for providers: the options name the relay, and no
     /// control socket.
     static func asksProviderPort(_ options: ParsedOptions) throws -> Bool {
-        let isNamed = options.isSet("relay") || options.isSet("host")
-        guard isNamed, !options.isSet("control"), !options.isSet(Settings.fileOption.name) else {
-            return false
-        }
+        guard namesProviderPort(options) else { return false }
         guard !options.isSet("all") else {
             throw options.error(
                 "--all needs the relay's control socket, on its machine: give --device, --tag or --control")
@@ -109,12 +111,13 @@ struct SendGroup {
         -> [SendTarget]
     {
         let words = names.map { "device=\($0)" } + tags.map { "tag=\($0)" }
+        let request = ProviderRequest(relay: relay, signer: signer, topic: topic)
         var devices: [Found.Device] = []
         var next: String?
         repeat {
             let query = words + (next.map { ["after=\($0)"] } ?? [])
             let path = "/3/tokens?" + query.joined(separator: "&")
-            let answer = try await Self.askPatiently(path, topic, relay, signer)
+            let answer = try await Self.askPatiently(path, request)
             let found = try JSONDecoder().decode(Found.self, from: Data(answer))
             devices += found.devices
             next = found.next
@@ -123,72 +126,21 @@ struct SendGroup {
         return devices.map { SendTarget(token: $0.token, name: $0.name) }
     }
 
-    private struct Refusal: Decodable { let reason: String }
-
     /// Asks again while the relay answers that the key has asked too often: a group of a million devices needs more
     /// answers than a key gets at once.
-    private static func askPatiently(
-        _ path: String, _ topic: Topic, _ relay: Server, _ signer: ProviderTokenMaker
-    ) async throws -> [UInt8] {
+    private static func askPatiently(_ path: String, _ request: ProviderRequest) async throws -> [UInt8] {
         for _ in 0..<mostPauses {
-            if let answer = try await ask(path, topic, relay, signer) { return answer }
+            let answer = try await request.response(to: path)
+            if answer.status == 200 { return answer.body }
+            guard answer.status == 429 else { throw request.refusal(answer, "look up devices") }
             try await Task.sleep(for: .seconds(1))
         }
         throw CommandFailure(
-            "The relay at \(relay.destination) refused to look up devices for \(mostPauses) s: 429 "
+            "The relay at \(request.relay.destination) refused to look up devices for \(mostPauses) s: 429 "
                 + "TooManyRequests. The key is used for too many lookups: use fewer, or another key.")
     }
 
     private static let mostPauses = 30
-
-    /// The JSON of an answer; nil if there were too many lookups of the key.
-    private static func ask(
-        _ path: String, _ topic: Topic, _ relay: Server, _ signer: ProviderTokenMaker
-    ) async throws -> [UInt8]? {
-        let result = try await LoopThread.run("look up") { loop in
-            var bounds = RequestClient.Bounds()
-            bounds.responseBytes = Limits.controlAnswerBytes
-            let client = RequestClient(to: relay, on: loop, bounds: bounds)
-            var result: Result<RequestClient.Response, ClientError>?
-            var head = client.makeHead("GET", path)
-            let token = signer.makeToken(issuedAt: Moment(milliseconds: loop.wallMilliseconds))
-            head.addUnindexed("authorization", "bearer \(token)")
-            head.add("apns-topic", topic.text)
-            try client.send(head) { [unowned loop] answer in
-                result = answer
-                loop.stop()
-            }
-            return { withExtendedLifetime(client) { result ?? .failure(.unprocessed) } }
-        }
-        switch result {
-        case .success(let answer) where answer.status == 200: return answer.body
-        case .success(let answer) where answer.status == 429: return nil
-        case .success(let answer):
-            let reason = try? JSONDecoder().decode(Refusal.self, from: Data(answer.body)).reason
-            throw refused(answer.status, reason ?? "", topic, relay)
-        case .failure(.notConnected(let reason)):
-            throw CommandFailure.notConnected(to: relay.destination, reason)
-        case .failure(let error):
-            throw CommandFailure("The relay at \(relay.destination) did not answer: \(error).")
-        }
-    }
-
-    private static func refused(_ status: Int, _ reason: String, _ topic: Topic, _ relay: Server)
-        -> CommandFailure
-    {
-        let place = relay.destination
-        // Without lookups, the relay takes the path for a push with a wrong method.
-        let isUnknown = ["MethodNotAllowed", "BadPath"].contains(reason)
-        return switch reason {
-        case _ where isUnknown || reason == "Forbidden":
-            CommandFailure(
-                "The relay at \(place) does not let this key look up devices: its operator names such keys "
-                    + "in the setting lookup-keys.")
-        case "TopicDisallowed":
-            CommandFailure("The key is not for the app \(topic.text): give another --topic.")
-        default: CommandFailure("The relay at \(place) refused to look up devices: \(status) \(reason).")
-        }
-    }
 
     /// The relay's control socket, found as `--wait` finds it.
     static func control(_ options: ParsedOptions) throws -> ControlClient {

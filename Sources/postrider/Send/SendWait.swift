@@ -13,8 +13,17 @@ struct SendWait: Sendable {
     let milliseconds: Int
     /// The percentage of pushes that must reach the stage.
     let quorum: Double
-    /// The control socket to ask; nil if the provider's answers suffice.
-    let control: ControlClient?
+    let source: Source
+
+    /// Who tells how far a push has come.
+    enum Source: Sendable {
+        /// The answers to the pushes suffice.
+        case answers
+        /// The relay's control socket.
+        case control(ControlClient)
+        /// The relay's port for providers, if it lets the key ask.
+        case providerPort
+    }
 
     /// The default timeout in milliseconds.
     static let usualMilliseconds = 30_000
@@ -24,7 +33,8 @@ struct SendWait: Sendable {
         .value(
             "wait", "STAGE",
             "Wait until the push is accepted, delivered, taken, shown or done. Exit codes: 0 it is so, 4 not "
-                + "in time, 5 it failed. All but accepted need the relay's control socket."),
+                + "in time, 5 it failed. All but accepted need the relay's control socket, or with --relay a "
+                + "key that the relay's lookup-keys names."),
         .value(
             "quorum", "PERCENT",
             "With --wait: the share of pushes that must reach the stage; 100% if not given."),
@@ -42,7 +52,10 @@ struct SendWait: Sendable {
         self.stage = stage
         milliseconds = try options.timeout() ?? Self.usualMilliseconds
         quorum = try Self.quorum(options)
-        control = stage == .accepted ? nil : try SendGroup.control(options)
+        source =
+            stage == .accepted
+            ? .answers
+            : SendGroup.namesProviderPort(options) ? .providerPort : .control(try SendGroup.control(options))
     }
 
     private static func quorum(_ options: ParsedOptions) throws -> Double {
@@ -103,14 +116,31 @@ struct WaitedSend {
             (target, push.identity.map { "\($0)" } ?? "")
         }
         var board = WaitBoard(names, wait.stage, quorum: wait.quorum)
-        var cursor = try await beginning()
+        let inquiry = try inquiry()
+        let cursor = try await beginning(inquiry)
         let outcomes = try await SendCommand.push(order, pushes)
         for (index, outcome) in outcomes.enumerated() { board.take(outcome, of: index, after: elapsed) }
         if case .failure(.notConnected(let reason)) = outcomes[0] {
             throw CommandFailure.notConnected(to: order.relay.destination, reason)
         }
         var screen = WaitScreen(isLive: !isJSON && pushes.count > 1)
-        while let control = wait.control, !board.isOver, elapsed < wait.milliseconds {
+        if case .control(let control) = wait.source {
+            try await follow(control, after: cursor, &board, &screen)
+        } else if let inquiry {
+            (board, screen) = try await inquiry.run(
+                board, screen, from: elapsed, untilMilliseconds: wait.milliseconds)
+        }
+        screen.clear()
+        try tell(board)
+        return board.exitCode
+    }
+
+    /// Follows the trace until all pushes are settled or the time is over.
+    private func follow(
+        _ control: ControlClient, after cursor: String, _ board: inout WaitBoard, _ screen: inout WaitScreen
+    ) async throws {
+        var cursor = cursor
+        while !board.isOver, elapsed < wait.milliseconds {
             screen.draw(board)
             // A relay that is restarted continues its trace where it was.
             let feed = try? await control.list(
@@ -124,15 +154,30 @@ struct WaitedSend {
             }
             try await Task.sleep(for: .milliseconds(Self.pauseMilliseconds))
         }
-        if !board.isOver { await askOnce(&board) }
-        screen.clear()
-        try tell(board)
-        return board.exitCode
+        if !board.isOver { await askOnce(control, &board) }
     }
 
-    /// The position of the trace at which to begin.
-    private func beginning() async throws -> String {
-        guard let control = wait.control else { return "" }
+    /// Asks the relay's port for providers; nil if that is not asked.
+    private func inquiry() throws -> PushInquiry? {
+        guard case .providerPort = wait.source, let signer = order.signer else { return nil }
+        guard pushes.count <= PushInquiry.mostPushes else {
+            throw CommandFailure(
+                "With a provider's key, --wait beyond accepted is for \(PushInquiry.mostPushes) devices at "
+                    + "most, not \(pushes.count): use the relay's control socket, on its machine.",
+                exitCode: 2)
+        }
+        guard let topic = pushes.first?.topic else {
+            throw CommandFailure("--wait needs --topic, the bundle identifier of the app.", exitCode: 2)
+        }
+        return PushInquiry(
+            ProviderRequest(relay: order.relay, signer: signer, topic: topic), wait.stage)
+    }
+
+    /// The position of the trace at which to begin. Throws before anything is pushed if nobody can tell how far
+    /// pushes come.
+    private func beginning(_ inquiry: PushInquiry?) async throws -> String {
+        if let identity = pushes.first?.identity { try await inquiry?.check("\(identity)") }
+        guard case .control(let control) = wait.source else { return "" }
         let known = try await control.list("/v1/trace?last=1", of: Control.Trace.self).item
         guard known.sample == 1 else {
             throw CommandFailure(
@@ -142,8 +187,7 @@ struct WaitedSend {
     }
 
     /// Requests the pushes that are still under way once more, because events may have been lost.
-    private func askOnce(_ board: inout WaitBoard) async {
-        guard let control = wait.control else { return }
+    private func askOnce(_ control: ControlClient, _ board: inout WaitBoard) async {
         let open = board.entries.filter { $0.state(wait.stage) == .underWay }
         for entry in open.prefix(Self.mostAsked) {
             let path = "/v1/trace?id=\(entry.identity)"

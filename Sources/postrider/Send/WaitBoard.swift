@@ -70,6 +70,12 @@ struct WaitBoard {
         take(push.events, index, milliseconds)
     }
 
+    /// Records what the relay has answered about a push.
+    mutating func take(_ state: Control.PushState, of index: Int, after milliseconds: Int) {
+        entries[index].progress.take(state)
+        settle(index, milliseconds)
+    }
+
     private mutating func take(_ events: [Control.TracedEvent], _ index: Int, _ milliseconds: Int) {
         for event in events { entries[index].progress.take(event) }
         settle(index, milliseconds)

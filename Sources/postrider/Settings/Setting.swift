@@ -179,8 +179,8 @@ enum Setting: String, SettingName {
         case .onPresence:
             "A program with its arguments to run when devices connect and leave; none if not given."
         case .lookupKeys:
-            "Keys of providers that may look up device tokens by the names and tags of devices; none if not "
-                + "given."
+            "Keys of providers that may look up device tokens by the names and tags of devices, and ask what "
+                + "has become of a push; none if not given."
         case .callbackAllow:
             "Where providers may have callbacks sent: URLs, and all below them; nowhere if not given."
         case .callbackSecret:

@@ -54,6 +54,19 @@ struct SendArgumentsTests {
         #expect(error?.description.contains("leave out \(extra[0])") == true)
     }
 
+    @Test("waits with a provider's key for a hundred devices at most, and says so before it pushes")
+    func manyToWaitFor() async throws {
+        _ = try folder.prepare(topics: [], now: Moment(milliseconds: 1))
+        defer { folder.remove() }
+        let options = [
+            "--relay", "127.0.0.1:1", "--key-file", folder.providerKeyFile, "--key-id", "DEVKEY0001",
+            "--team-id", "DEVTEAM001", "--topic", "com.example.app", "--alert", "x", "--wait", "done",
+        ]
+        let tokens = (0...PushInquiry.mostPushes).map { _ in token }
+        let error = await #expect(throws: CommandFailure.self) { try await SendCommand.run(options + tokens) }
+        #expect(error?.sentence.contains("for 100 devices at most, not 101") == true)
+    }
+
     @Test("has a speed for a replay alone")
     func speed() async throws {
         let error = await #expect(throws: UsageError.self) {

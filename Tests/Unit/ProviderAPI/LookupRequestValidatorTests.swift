@@ -10,7 +10,7 @@ struct LookupRequestValidatorTests {
     private func admit(
         _ path: String, _ changes: [String: String?] = [:], keys: Set<String> = ["KEY0000001"],
         doubled: [String] = [], certificate: ProviderCertificate? = nil
-    ) throws -> Result<DeviceLookup, Rejection> {
+    ) throws -> Result<ProviderQuestion, Rejection> {
         var block = HeaderBlock()
         let fields = Provider.shared.fields(
             [":method": "GET", ":path": path, "apns-push-type": nil].merging(changes) { $1 })
@@ -31,7 +31,11 @@ struct LookupRequestValidatorTests {
 
     @Test("name devices and tags, for the app and the environment of the request")
     func names() throws {
-        let lookup = try admit("/3/tokens?device=kiosk-7&tag=lobby&tag=wall&device=k8&after=kiosk-1").get()
+        let question = try admit("/3/tokens?device=kiosk-7&tag=lobby&tag=wall&device=k8&after=kiosk-1").get()
+        guard case .devices(let lookup) = question else {
+            Issue.record("the question is about a push")
+            return
+        }
         #expect(lookup.names.map(\.text) == ["kiosk-7", "k8"] && lookup.after?.text == "kiosk-1")
         #expect(Set(lookup.tags.map(\.text)) == ["lobby", "wall"])
         #expect(lookup.topic == Samples.topic && lookup.environment == .production)
@@ -66,10 +70,27 @@ struct LookupRequestValidatorTests {
         }
     }
 
-    @Test("have a path of their own")
+    @Test("ask about a push of the app, by its apns-id")
+    func push() throws {
+        let identity = "123E4567-E89B-12D3-A456-42665544000A"
+        for (path, query) in [("", ""), ("?", ""), ("?wait=done&timeout=3", "wait=done&timeout=3")] {
+            let lookup = PushLookup(
+                key: "KEY0000001", topic: Samples.topic, environment: .production,
+                identity: try #require(NotificationIdentity(identity)), query: query)
+            #expect(try admit("/3/pushes/\(identity)" + path) == .success(.push(lookup)))
+        }
+        for wrong in ["", "1", identity + "/x", "?wait=done"] {
+            #expect(try admit("/3/pushes/\(wrong)") == .failure(.badMessageIdentifier), "\(wrong)")
+        }
+        #expect(try admit("/3/pushes/\(identity)", keys: ["KEY0000002"]) == .failure(.forbidden))
+        let other = ["apns-topic": Samples.otherTopic.text]
+        #expect(try admit("/3/pushes/\(identity)", other) == .failure(.topicDisallowed))
+    }
+
+    @Test("have paths of their own")
     func path() {
-        let paths = ["/3/tokens", "/3/tokens?tag=a", "/3/tokens/", "/3/token", "/3/device/tokens", "/", ""]
-        let ones = paths.filter { LookupRequestValidator.isOne(Array($0.utf8).span) }
-        #expect(ones == ["/3/tokens", "/3/tokens?tag=a"])
+        let good = ["/3/tokens", "/3/tokens?tag=a", "/3/pushes/", "/3/pushes/1?wait=done"]
+        let paths = good + ["/3/tokens/", "/3/token", "/3/device/tokens", "/3/pushes", "/", ""]
+        #expect(paths.filter { LookupRequestValidator.isOne(Array($0.utf8).span) } == good)
     }
 }

@@ -26,7 +26,7 @@ struct ProviderLookupTests {
             ("tag=lobby", true), ("device=KIOSK-7", true), ("device=kiosk-7&tag=lobby", true),
             ("tag=kitchen", false), ("device=kiosk", false), ("tag=lobby&after=kiosk-7", false),
         ] {
-            let stream = try rig.lookUp(query)
+            let stream = try rig.lookUp("/3/tokens?" + query)
             try rig.run()
             let answer = try #require(rig.answers.all[stream])
             let device = #"{"name":"kiosk-7","token":"\#(Provider.deviceToken)"}"#
@@ -39,7 +39,7 @@ struct ProviderLookupTests {
         for (keys, status, reason) in [([], 405, "MethodNotAllowed"), (["OTHER"], 403, "Forbidden")] {
             let rig = try ProviderRig(lookupKeys: Set(keys as [String]))
             rig.label("kiosk-7", tag)
-            let stream = try rig.lookUp("tag=lobby")
+            let stream = try rig.lookUp("/3/tokens?tag=lobby")
             try rig.run()
             let answer = try #require(rig.answers.all[stream])
             #expect(answer.status == status && answer.body == #"{"reason":"\#(reason)"}"#)
@@ -51,14 +51,14 @@ struct ProviderLookupTests {
         let rig = try ProviderRig(lookupKeys: ["KEY0000001"])
         var statuses: [Int?] = []
         for _ in 0...Limits.lookupRate.atOnce {
-            let stream = try rig.lookUp("tag=lobby")
+            let stream = try rig.lookUp("/3/tokens?tag=lobby")
             try rig.run()
             statuses.append(rig.answers.status(stream))
             if statuses.last == 429 { #expect(rig.answers.all[stream]?.fields["retry-after"] == "1") }
         }
         #expect(statuses == Array(repeating: 200, count: Limits.lookupRate.atOnce) + [429])
         rig.advance(byMilliseconds: 1000)
-        let later = try (0...Limits.lookupRate.perSecond).map { _ in try rig.lookUp("tag=lobby") }
+        let later = try (0...Limits.lookupRate.perSecond).map { _ in try rig.lookUp("/3/tokens?tag=lobby") }
         try rig.run()
         #expect(
             later.map(rig.answers.status) == Array(repeating: 200, count: Limits.lookupRate.perSecond) + [429]

@@ -18,7 +18,7 @@ final class ProviderRig {
     private let logged = LoggedLines()
     /// The frames that the relay has sent.
     private(set) var frames: [WireFrame] = []
-    private let shard: Shard
+    let shard: Shard
     private let wire: TestWire
     private let session: ProviderSession
     private let client: HTTP2Connection
@@ -29,7 +29,7 @@ final class ProviderRig {
         fidelity: APNsCompatibility = APNsCompatibility(),
         idleMilliseconds: Int = 60_000, peer: Peer = Peer(address: "test"),
         client settings: SessionSettings = SessionSettings(), quotas: [String] = [],
-        bench: TestBench? = nil, lookupKeys: Set<String> = []
+        bench: TestBench? = nil, lookupKeys: Set<String> = [], trace: TraceRecorder = TraceRecorder()
     ) throws {
         let context = ShardContext(
             index: 0,
@@ -39,7 +39,7 @@ final class ProviderRig {
             rows: RowSequence(after: QueueRow(0)),
             codec: try DeviceTokenCodec(secrets: [Provider.secret]),
             policies: PolicyInForce(Provider.shared.authority),
-            random: Numbers(),
+            random: Numbers(), trace: trace,
             log: logged.log)
         let shardSettings = ShardSettings(
             compatibility: fidelity, providerIdleMilliseconds: idleMilliseconds, bench: bench,
@@ -105,10 +105,10 @@ final class ProviderRig {
         ])
     }
 
-    /// Looks up devices of the first app.
-    func lookUp(_ query: String) throws -> Int32 {
+    /// Looks up something of the first app.
+    func lookUp(_ path: String) throws -> Int32 {
         try client.request([
-            ":method": "GET", ":scheme": "https", ":authority": "relay", ":path": "/3/tokens?" + query,
+            ":method": "GET", ":scheme": "https", ":authority": "relay", ":path": path,
             "authorization": "bearer " + Provider.goodToken, "apns-topic": Samples.topic.text,
         ])
     }

@@ -106,10 +106,13 @@ struct TraceWaitTests {
 
     private func ask(
         _ writer: TraceWriter, _ row: Int64, _ stage: PushProgress.Stage, ticket: UInt64 = 1,
-        seconds: Int = 30
+        seconds: Int = 30, matching filter: TraceFilter = TraceFilter()
     ) {
         let identity = Self.queued(row).notification.identity
-        writer.receive([.question(.wait(identity, stage, seconds: seconds), ticket: ticket, asker: 0)])
+        guard let wait = try? PushWait("wait=\(stage)&timeout=\(seconds)") else {
+            preconditionFailure("the query is good")
+        }
+        writer.receive([.question(.wait(identity, wait, matching: filter), ticket: ticket, asker: 0)])
         work(writer)
     }
 
@@ -179,6 +182,24 @@ struct TraceWaitTests {
         ask(writer, 7, .done, ticket: 2)
         #expect(post.answers.map(\.ticket) == [1, 2])
         #expect(post.answers.allSatisfy { $0.text.contains("400 BadTopic") })
+    }
+
+    @Test("of one app or environment are told nothing about others")
+    func scope() {
+        let writer = writer()
+        writer.receive([.records([acceptance(7), event(7, .acknowledged)])])
+        let filters = [
+            TraceFilter(topic: Samples.otherTopic, environment: .production),
+            TraceFilter(topic: Samples.topic, environment: .development),
+            TraceFilter(topic: Samples.topic, environment: .production),
+        ]
+        for (ticket, filter) in filters.enumerated() {
+            ask(writer, 7, .delivered, ticket: UInt64(ticket), matching: filter)
+            ask(writer, 8, .accepted, ticket: 10 + UInt64(ticket), matching: filter)
+        }
+        #expect(post.answers.map(\.ticket) == [2])
+        writer.receive([.records([acceptance(8)])])
+        #expect(post.answers.map(\.ticket) == [2, 12])
     }
 
     @Test("are no more than there is room for, and are let go when the relay ends")

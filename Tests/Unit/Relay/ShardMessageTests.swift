@@ -117,7 +117,7 @@ struct ShardMessageTests {
         lookup.tags = Set([DeviceTag("b")].compactMap { $0 })
         let address = Samples.replyAddress(1)
         return [
-            .lookUp(lookup, address), .lookedUp(.success([1]), address),
+            .lookUp(.devices(lookup), address), .lookedUp(.success([1]), address),
             .lookedUp(.failure(.tooManyRequests), address),
         ]
     }

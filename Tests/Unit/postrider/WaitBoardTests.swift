@@ -35,6 +35,20 @@ struct WaitBoardTests {
         #expect(board.entries.allSatisfy { $0.settledAfter == 5 })
     }
 
+    @Test("takes what the relay answers about single pushes")
+    func states() {
+        var board = board(2)
+        var state = Control.PushState(
+            identity: "I0", wait: .done, state: "reached", failure: nil, stages: [.accepted, .taken, .done],
+            position: "its handler is done")
+        board.take(state, of: 0, after: 7)
+        #expect(board.counts == (1, 0, 1) && board.entries[0].settledAfter == 7)
+        (state.state, state.failure, state.stages) = ("failed", "it expired", [.accepted])
+        board.take(state, of: 1, after: 9)
+        #expect(board.isOver && board.exitCode == 5)
+        #expect(board.entries[1].words(.done) == ("failed", "it expired"))
+    }
+
     @Test("ends with 0 when the quorum has, and goes on while it may")
     func quorum() {
         var board = board(10, quorum: 75)
