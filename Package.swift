@@ -76,8 +76,11 @@ let package = Package(
         // 2 · Sockets, the device protocol, storage, times of local notifications, the JSON of payloads.
         library("PostriderTransport", ["CPostriderLinux", "PostriderProxies"]),
         library("PostriderCourier", ["PostriderNotifications"]),
-        library("PostriderStorage", ["CPostriderSQLite", "PostriderNotifications"]),
-        library("PostriderPostgres", ["CPostriderPQ", "PostriderNotifications", "PostriderStorage"]),
+        library("PostriderCluster", ["PostriderNotifications"]),
+        library("PostriderStorage", ["CPostriderSQLite", "PostriderNotifications", "PostriderCluster"]),
+        library(
+            "PostriderPostgres",
+            ["CPostriderPQ", "PostriderNotifications", "PostriderCluster", "PostriderStorage"]),
         library("PostriderSchedules", ["PostriderNotifications"]),
         library("PostriderJSON", ["PostriderNotifications"]),
 
@@ -183,6 +186,9 @@ let package = Package(
         tests("CapturesTests", "Unit/Captures", ["PostriderCaptures"]),
         tests("ChannelsTests", "Unit/Channels", ["PostriderChannels", "RelayFixtures"]),
         tests("ClientsTests", "Unit/Clients", ["PostriderClients"]),
+        tests(
+            "ClusterTests", "Unit/Cluster",
+            ["PostriderCluster", "PostriderStorage", "PostriderSeededRandom"]),
         tests("ConsoleTests", "Unit/Console", ["PostriderConsole"]),
         tests("CourierTests", "Unit/Courier", ["PostriderCourier", "PostriderSeededRandom"]),
         tests("CryptoTests", "Unit/Crypto", ["PostriderCrypto"]),

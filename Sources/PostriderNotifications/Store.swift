@@ -175,6 +175,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case unreachable
         /// Another process has taken this store over, so this one may not change it any more. Nothing was written.
         case fenced
+        /// The change is about a device of a partition that this node of a cluster does not have. Nothing was written.
+        case misplaced
         /// The change contradicts the existing content, such as a row number or the name of a copy that is in use.
         case conflict
     }

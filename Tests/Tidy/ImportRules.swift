@@ -36,7 +36,8 @@ struct ImportTable {
     ]
     /// The targets with rules of the server that do no I/O.
     static let pure: Set = [
-        "PostriderChannels", "PostriderDeviceQueue", "PostriderProviderAPI", "PostriderWebPush",
+        "PostriderChannels", "PostriderCluster", "PostriderDeviceQueue", "PostriderProviderAPI",
+        "PostriderWebPush",
     ]
     /// The targets with I/O that pure ones must not import, not even through others.
     static let hiddenFromPure: Set = [

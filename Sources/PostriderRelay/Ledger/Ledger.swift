@@ -203,7 +203,7 @@ extension StoreError {
     /// that the relay is at fault if it will not.
     var rejection: Rejection {
         switch kind {
-        case .full, .inputOutput, .busy, .unreachable, .fenced: .serviceUnavailable
+        case .full, .inputOutput, .busy, .unreachable, .fenced, .misplaced: .serviceUnavailable
         case .unusable, .conflict: .internalServerError
         }
     }

@@ -39,7 +39,7 @@ final class PatientStart: Sendable {
     private static func mayPass(_ error: StoreError) -> Bool {
         switch error.kind {
         case .full, .inputOutput: true
-        case .busy, .unusable, .conflict, .unreachable, .fenced: false
+        case .busy, .unusable, .conflict, .unreachable, .fenced, .misplaced: false
         }
     }
 

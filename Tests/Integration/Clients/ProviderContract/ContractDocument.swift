@@ -57,7 +57,8 @@ enum ContractDocument {
         if setting.isFullOfChannels { words.append("*the app has 10,000 channels*") }
         switch setting.storeFailure {
         case nil: break
-        case .full, .busy, .inputOutput, .unreachable, .fenced: words.append("*the disk is full*")
+        case .full, .busy, .inputOutput, .unreachable, .fenced, .misplaced:
+            words.append("*the disk is full*")
         case .conflict, .unusable: words.append("*the store contradicts itself*")
         }
         if let before = one.before.first {

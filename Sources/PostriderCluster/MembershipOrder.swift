@@ -1,0 +1,49 @@
+/// What a ``Membership`` wants done.
+public enum MembershipOrder: Hashable, Sendable {
+    /// Ask the store, and pass its answer to ``Membership/answered(_:at:)``. There is one request at a time, and each
+    /// has an answer, a failure after a time-out included.
+    case ask(MembershipRequest)
+    /// Load these partitions, then serve their devices with rows above generation · 2⁴⁰.
+    case load(Set<Partition>, generation: Int64)
+    /// Accept nothing more for these partitions, finish what the ledger has of them, forget their devices, and tell
+    /// ``Membership/gaveUp(_:at:)``. A ``drop`` cancels this.
+    case giveUp(Set<Partition>)
+    /// Accept and deliver nothing until ``resume``; others may take the partitions. Devices stay connected.
+    case suspend
+    /// Serve again: nobody has taken anything.
+    case resume
+    /// Forget all partitions at once: others may have them already. Say goodbye to the devices. The node begins anew.
+    case drop
+    /// The membership is over, as was wanted.
+    case end
+    /// The membership is impossible: another node that is alive has this name.
+    case refuse
+}
+
+/// A question to a ``ClusterStore``.
+public enum MembershipRequest: Hashable, Sendable {
+    /// ``ClusterStore/look()``.
+    case look
+    /// ``ClusterStore/join(replacing:)``.
+    case join(replacing: ClusterNode?)
+    /// ``ClusterStore/beat(_:isDraining:)``.
+    case beat(Int64, isDraining: Bool)
+    /// ``ClusterStore/change(_:)``.
+    case change(ClusterChange)
+    /// ``ClusterStore/leave()``.
+    case leave
+}
+
+/// The answer of a ``ClusterStore``.
+public enum MembershipAnswer: Hashable, Sendable {
+    /// To a look or a heartbeat.
+    case view(ClusterView)
+    /// To a join: whether the node is a member.
+    case joined(Bool)
+    /// To a change or a leave.
+    case done
+    /// The node is not a member any more.
+    case fenced
+    /// Nobody knows whether the request has had its effect.
+    case failed
+}

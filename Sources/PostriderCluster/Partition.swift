@@ -1,0 +1,25 @@
+public import PostriderNotifications
+
+/// A part of a cluster's devices. One node at a time has a partition: it is the home of all of its devices.
+public struct Partition: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// The number of partitions in a cluster. It is recorded in the database, because another number would give
+    /// devices other homes. With 1024, the loads of up to about a hundred nodes differ by less than a tenth.
+    public static let count = 1024
+
+    /// The number, from 0.
+    public let number: Int
+    /// The number in decimal digits.
+    public var description: String { String(number) }
+
+    /// Creates a partition from its number, from 0.
+    public init(_ number: Int) {
+        precondition(number >= 0, "partitions are numbered from 0")
+        self.number = number
+    }
+
+    /// The partition of a device. Identities are random, so the low word serves as a hash.
+    public init(of device: DeviceIdentity) { number = Int(device.low) % Self.count }
+
+    /// Orders by number.
+    public static func < (left: Self, right: Self) -> Bool { left.number < right.number }
+}

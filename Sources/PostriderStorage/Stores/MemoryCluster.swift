@@ -1,0 +1,145 @@
+public import PostriderCluster
+public import PostriderNotifications
+
+/// A cluster's database that is kept in memory: what several nodes share. Together with ``MemoryClusterStore`` and
+/// ``MemoryPartitionStore`` it specifies what every such database does.
+public final class MemoryCluster {
+    /// A member and the store object that has joined as it.
+    struct Member {
+        var node: ClusterNode
+        let holder: Int
+    }
+
+    /// The registry and the queue of all partitions. While its fault is set, every call of every node fails with it.
+    public let disk = MemoryStore.Disk()
+    /// Which node has which partition.
+    public private(set) var placement: Placement
+    private var members: [NodeName: Member] = [:]
+    private var generation: Int64 = 0
+    private var holders = 0
+    private var registryVersion: Int64 = 0
+
+    /// Creates the database of a cluster without nodes.
+    public init(partitions: Int = Partition.count) { placement = Placement(partitions: partitions) }
+
+    func makeHolder() -> Int {
+        holders += 1
+        return holders
+    }
+
+    func check() throws(StoreError) {
+        if let fault = disk.fault { throw fault }
+    }
+
+    var view: ClusterView {
+        ClusterView(nodes: members.values.map(\.node), placement: placement, registryVersion: registryVersion)
+    }
+
+    /// The member of this name, if this object has joined as it.
+    func member(_ name: NodeName, holder: Int) throws(StoreError) -> ClusterNode {
+        guard let member = members[name], member.holder == holder else {
+            throw StoreError(
+                .fenced,
+                "The node '\(name)' is not a member of the cluster any more: others have its devices.")
+        }
+        return member.node
+    }
+
+    func join(_ name: NodeName, holder: Int, replacing dead: ClusterNode?) throws(StoreError) -> Bool {
+        if let dead { remove(dead) }
+        if let member = members[name] { return member.holder == holder }
+        guard members.count < Limits.nodes else {
+            throw StoreError(
+                .conflict, "The cluster has \(Limits.nodes) nodes, which is the most: end one of them first.")
+        }
+        generation += 1
+        let node = ClusterNode(name: name, generation: generation, beat: 0, isDraining: false)
+        members[name] = Member(node: node, holder: holder)
+        return true
+    }
+
+    func note(_ beat: Int64, of node: ClusterNode, isDraining: Bool) {
+        members[node.name]?.node = ClusterNode(
+            name: node.name, generation: node.generation, beat: beat, isDraining: isDraining)
+    }
+
+    func make(_ change: ClusterChange, by node: ClusterNode) {
+        for dead in change.dead where dead.name != node.name { remove(dead) }
+        let released = change.released.intersection(placement.partitions(of: node.name))
+        placement = placement.replacing(released, with: nil)
+        let claimed = change.claimed.intersection(placement.free)
+        guard !claimed.isEmpty else { return }
+        placement = placement.replacing(claimed, with: node.name)
+        generation += 1
+        members[node.name]?.node = ClusterNode(
+            name: node.name, generation: generation, beat: node.beat, isDraining: node.isDraining)
+    }
+
+    /// Removes a node that still has this heartbeat.
+    private func remove(_ node: ClusterNode) {
+        guard let found = members[node.name]?.node,
+            found.generation == node.generation, found.beat == node.beat
+        else { return }
+        remove(node.name)
+    }
+
+    func remove(_ name: NodeName) {
+        members[name] = nil
+        placement = placement.replacing(placement.partitions(of: name), with: nil)
+    }
+
+    func countChange() { registryVersion += 1 }
+}
+
+/// One node's access to a ``MemoryCluster``.
+public final class MemoryClusterStore: ClusterStore {
+    let cluster: MemoryCluster
+    let name: NodeName
+    let holder: Int
+
+    /// Creates the access of a node that has not joined yet.
+    public init(_ cluster: MemoryCluster, name: NodeName) {
+        self.cluster = cluster
+        self.name = name
+        holder = cluster.makeHolder()
+    }
+
+    /// Returns the cluster.
+    public func look() throws(StoreError) -> ClusterView {
+        try cluster.check()
+        return cluster.view
+    }
+
+    /// Makes the node a member.
+    public func join(replacing dead: ClusterNode?) throws(StoreError) -> Bool {
+        try cluster.check()
+        return try cluster.join(name, holder: holder, replacing: dead)
+    }
+
+    /// Records a heartbeat and returns the cluster.
+    public func beat(_ number: Int64, isDraining: Bool) throws(StoreError) -> ClusterView {
+        try cluster.check()
+        let node = try cluster.member(name, holder: holder)
+        guard number > node.beat else {
+            throw StoreError(.conflict, "Heartbeat \(number) of '\(name)' comes after \(node.beat).")
+        }
+        cluster.note(number, of: node, isDraining: isDraining)
+        return cluster.view
+    }
+
+    /// Makes a change.
+    public func change(_ change: ClusterChange) throws(StoreError) {
+        try cluster.check()
+        cluster.make(change, by: try cluster.member(name, holder: holder))
+    }
+
+    /// Ends the membership.
+    public func leave() throws(StoreError) {
+        try cluster.check()
+        guard (try? cluster.member(name, holder: holder)) != nil else { return }
+        cluster.remove(name)
+    }
+
+    /// Does nothing: the cluster outlives the store.
+    public func close() {}
+}

@@ -1,0 +1,91 @@
+public import PostriderCluster
+public import PostriderNotifications
+
+/// The store of a member's ledger in a ``MemoryCluster``.
+public final class MemoryPartitionStore: PartitionStore {
+    private let member: MemoryClusterStore
+    private let store: MemoryStore
+
+    private var cluster: MemoryCluster { member.cluster }
+
+    /// Creates the store of a node that has joined.
+    public init(of member: MemoryClusterStore) {
+        self.member = member
+        store = MemoryStore(disk: member.cluster.disk)
+    }
+
+    /// Returns what every node has.
+    public func loadRegistry() throws(StoreError) -> Registry { try store.loadRegistry().shared }
+
+    /// Visits nothing, and returns the row below the first one of the node.
+    public func scanQueue(_ visit: (QueueEntry) -> Void) throws(StoreError) -> QueueRow {
+        try cluster.check()
+        return QueueRow(try node().generation << QueueRow.generationShift)
+    }
+
+    /// Reads partitions that the node has.
+    public func load(
+        _ partitions: Set<Partition>, visit: (QueueEntry) -> Void
+    ) throws(StoreError) -> Registry {
+        let registry = try store.loadRegistry()
+        try checkOwnership(of: partitions)
+        _ = try store.scanQueue { entry in
+            if partitions.contains(Partition(of: entry.device)) { visit(entry) }
+        }
+        return registry.devices(in: partitions)
+    }
+
+    /// Applies changes to the registry in order, all or none.
+    public func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
+        do throws(StoreError) {
+            try cluster.check()
+            try checkOwnership(of: changes.compactMap(\.device).map(Partition.init(of:)))
+        } catch {
+            return completion(.failure(error))
+        }
+        if changes.contains(where: \.isShared) { cluster.countChange() }
+        store.apply(changes.filter { $0.isShared || $0.device != nil }, completion: completion)
+    }
+
+    /// Applies a batch to the queue, all or nothing.
+    public func commit(_ batch: QueueBatch, completion: @escaping (Result<Void, StoreError>) -> Void) {
+        var allowed = batch
+        do throws(StoreError) {
+            try cluster.check()
+            try checkOwnership(of: batch.enqueued.map { Partition(of: $0.notification.device) })
+            let name = member.name
+            var own: Set<QueueRow> = []
+            if !batch.settled.isEmpty {
+                _ = try store.scanQueue { entry in
+                    if cluster.placement.owner(of: Partition(of: entry.device)) == name {
+                        own.insert(entry.row)
+                    }
+                }
+            }
+            allowed.settled = batch.settled.filter(own.contains)
+        } catch {
+            return completion(.failure(error))
+        }
+        store.commit(allowed, completion: completion)
+    }
+
+    /// Returns the notifications of these rows in the given order, without those that do not exist.
+    public func read(
+        _ rows: [QueueRow], completion: @escaping (Result<[QueuedNotification], StoreError>) -> Void
+    ) {
+        store.read(rows, completion: completion)
+    }
+
+    /// Does nothing.
+    public func close() {}
+
+    private func node() throws(StoreError) -> ClusterNode {
+        try cluster.member(member.name, holder: member.holder)
+    }
+
+    private func checkOwnership(of partitions: some Sequence<Partition>) throws(StoreError) {
+        let name = try node().name
+        guard let other = partitions.first(where: { cluster.placement.owner(of: $0) != name }) else { return }
+        throw .misplaced(other, node: name)
+    }
+}
