@@ -65,6 +65,7 @@ public final class DeviceClient {
     private var state = State.stopped
     private var lastLink = LinkNumber(value: 0)
     private var wanted: [String: Environment]
+    private var wantedWebPush: [String: RegisterWebPush] = [:]
     private var unwanted: Set<String> = []
     private var reception = Reception.usual
     private var whenStopped: [() -> Void] = []
@@ -136,8 +137,8 @@ public final class DeviceClient {
 
     /// Sends a message to the relay, and returns whether it was sent now.
     ///
-    /// - `register`, `unregister`: without a link, they are sent after the next welcome. The last request for a topic
-    ///   counts, and is repeated on every link. A topic has one environment at a time.
+    /// - `register`, `registerWebPush`, `unregister`: without a link, they are sent after the next welcome. The last
+    ///   request for a topic counts, and is repeated on every link. A topic has one environment at a time.
     /// - `reception`: how the device wants to get its notifications, on this link and every later one.
     /// - `subscribe`, `unsubscribe`: a subscription ends with its link. Subscribe again whenever
     ///   ``DeviceClientDelegate/linkDidConnect(_:)`` is called, with the last broadcast that was stored.
@@ -152,8 +153,12 @@ public final class DeviceClient {
         case .register(let topic, let environment):
             unwanted.remove(topic)
             wanted[topic] = environment
+        case .registerWebPush(let wish):
+            unwanted.remove(wish.topic)
+            wantedWebPush[wish.topic] = wish
         case .unregister(let topic):
             wanted[topic] = nil
+            wantedWebPush[topic] = nil
             unwanted.insert(topic)
         case .reception(let reception):
             guard reception != self.reception else { return false }
@@ -185,7 +190,8 @@ public final class DeviceClient {
         lastLink = LinkNumber(value: lastLink.value + 1)
         relay = nextRelay
         let connection = DeviceConnection(
-            lastLink, of: self, wanted: wanted, unwanted: unwanted, reception: reception)
+            lastLink, of: self, wanted: wanted, wantedWebPush: Array(wantedWebPush.values),
+            unwanted: unwanted, reception: reception)
         state = .linked(connection)
         connection.dial()
         delegate.linkWillConnect()

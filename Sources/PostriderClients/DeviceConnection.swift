@@ -53,8 +53,8 @@ final class DeviceConnection: EndpointOwner {
     }
 
     init(
-        _ number: LinkNumber, of client: DeviceClient, wanted: [String: Environment], unwanted: Set<String>,
-        reception: Reception
+        _ number: LinkNumber, of client: DeviceClient, wanted: [String: Environment],
+        wantedWebPush: [RegisterWebPush], unwanted: Set<String>, reception: Reception
     ) {
         self.number = number
         self.client = client
@@ -65,7 +65,8 @@ final class DeviceConnection: EndpointOwner {
             deviceIdentity: configuration.identity, deviceSecret: configuration.secret,
             keepaliveSeconds: configuration.keepaliveSeconds, agent: configuration.agent,
             reception: reception, processInstance: configuration.processInstance)
-        link = DeviceLink(hello: hello, wanted: wanted, unwanted: unwanted)
+        link = DeviceLink(
+            hello: hello, wanted: wanted, wantedWebPush: wantedWebPush, unwanted: unwanted)
     }
 
     func dial() {

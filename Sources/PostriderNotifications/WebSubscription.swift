@@ -1,10 +1,10 @@
 /// A subscription of Web Push: what the registry knows of it besides its registration.
 public struct WebSubscription: Hashable, Sendable {
-    /// The device, a browser.
+    /// The device: a browser, or an agent whose apps use UnifiedPush.
     public let device: DeviceIdentity
     /// The number of its registration, which is part of its URL.
     public let number: RegistrationNumber
-    /// The channel: a UUID that the device has drawn, in the device's spelling.
+    /// The channel: a UUID that the browser has drawn, in its spelling, or the topic of an agent's registration.
     public let channel: String
     /// The only key with which messages may be sent (RFC 8292, section 4): an uncompressed point on P-256, 65 bytes.
     /// Nil if the subscription is for everybody who knows its URL.

@@ -42,15 +42,23 @@ public struct DeviceLink: Sendable {
 
     private var hello: Hello
     private var wanted: [String: Environment]
+    /// The registrations for Web Push that must be, by topic.
+    private var wantedWebPush: [String: RegisterWebPush]
     private var unwanted: Set<String>
     /// Whether the reception has changed since the hello, and has to be sent again.
     private var isReceptionDue = false
     private var state = State.idle
 
-    /// Creates a link that has not started, with the topics that must be registered, each in its environment, and
-    /// those that must not be. The relay keeps other registrations as they are.
-    public init(hello: Hello, wanted: [String: Environment], unwanted: Set<String>) {
-        precondition(unwanted.isDisjoint(with: wanted.keys), "a topic is wanted or not")
+    /// Creates a link that has not started, with the topics that must be registered, each in its environment or for
+    /// Web Push, and those that must not be. The relay keeps other registrations as they are.
+    public init(
+        hello: Hello, wanted: [String: Environment], wantedWebPush: [RegisterWebPush] = [],
+        unwanted: Set<String>
+    ) {
+        self.wantedWebPush = Dictionary(wantedWebPush.map { ($0.topic, $0) }) { $1 }
+        precondition(
+            unwanted.isDisjoint(with: wanted.keys) && unwanted.isDisjoint(with: self.wantedWebPush.keys),
+            "a topic is wanted or not")
         self.hello = hello
         self.wanted = wanted
         self.unwanted = unwanted
@@ -79,8 +87,8 @@ public struct DeviceLink: Sendable {
 
     /// Returns the message to send now; nil if it cannot be sent.
     ///
-    /// - `register`, `unregister`: a topic has one environment at a time. Before the welcome they are recorded, and
-    ///   sent after it.
+    /// - `register`, `registerWebPush`, `unregister`: a topic has one environment at a time. Before the welcome they
+    ///   are recorded, and sent after it.
     /// - `subscribe`, `unsubscribe`: a subscription ends with its link, so the device subscribes again after each
     ///   welcome.
     /// - `reception`: before the hello it becomes part of it; before the welcome it is recorded, and sent after it.
@@ -95,8 +103,12 @@ public struct DeviceLink: Sendable {
         case .register(let topic, let environment):
             unwanted.remove(topic)
             wanted[topic] = environment
+        case .registerWebPush(let wish):
+            unwanted.remove(wish.topic)
+            wantedWebPush[wish.topic] = wish
         case .unregister(let topic):
             wanted[topic] = nil
+            wantedWebPush[topic] = nil
             unwanted.insert(topic)
         case .reception(let reception):
             hello.reception = reception
@@ -191,9 +203,12 @@ public struct DeviceLink: Sendable {
         let registered = Dictionary(
             registrations.map { ($0.topic, $0.environment) }, uniquingKeysWith: { $1 })
         let missing = wanted.filter { registered[$0.key] != $0.value }.sorted { $0.key < $1.key }
+        let missingWebPush = wantedWebPush.values.filter { registered[$0.topic] == nil }
+            .sorted { $0.topic < $1.topic }
         let left = unwanted.filter { registered[$0] != nil }.sorted()
         return (isReceptionDue ? [.reception(hello.reception)] : [])
             + missing.map { .register(topic: $0.key, environment: $0.value) }
+            + missingWebPush.map { .registerWebPush($0) }
             + left.map { .unregister(topic: $0) }
     }
 

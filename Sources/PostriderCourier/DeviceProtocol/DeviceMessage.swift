@@ -22,6 +22,8 @@ public enum DeviceMessage: CourierMessage {
     case reception(Reception)
     /// The device is awake, and wants the notifications that the relay holds back.
     case fetch
+    /// Register a topic to which application servers send by Web Push.
+    case registerWebPush(RegisterWebPush)
     /// A message of a later version, or an empty one, which receivers ignore.
     case unknown
 
@@ -30,7 +32,7 @@ public enum DeviceMessage: CourierMessage {
         var reader = ProtobufReader()
         self = .unknown
         while let field = try reader.next(in: bytes) {
-            guard (1...10).contains(field.number) else { continue }
+            guard (1...11).contains(field.number) else { continue }
             let content = bytes.extracting(try field.range())
             switch field.number {
             case 1: self = .hello(try Hello(decoding: content))
@@ -44,7 +46,8 @@ public enum DeviceMessage: CourierMessage {
             case 7: self = .unsubscribe(try ChannelMessage.decode(content))
             case 8: self = .report(try Report(decoding: content))
             case 9: self = .reception(try Reception(decoding: content))
-            default: self = .fetch
+            case 10: self = .fetch
+            default: self = .registerWebPush(try RegisterWebPush(decoding: content))
             }
         }
     }
@@ -63,6 +66,7 @@ public enum DeviceMessage: CourierMessage {
         case .report(let report): output.appendField(8, message: report.encode)
         case .reception(let reception): output.appendField(9, message: reception.encode)
         case .fetch: output.appendField(10) { _ in }
+        case .registerWebPush(let wish): output.appendField(11, message: wish.encode)
         case .unknown: break
         }
     }

@@ -91,17 +91,21 @@ public struct Welcome: CourierMessage {
     /// The relay's clock in milliseconds since 1970; 0 from a relay of an older version. It lets a device notice that
     /// its own clock was wrong.
     public let nowMilliseconds: Int64
+    /// What the URLs of Web Push registrations begin with, such as `https://push.example.org/push/`; the digits of the
+    /// device token follow. Empty if the relay takes no Web Push.
+    public let webPushURL: String
 
     /// Creates a welcome from its parts.
     public init(
         keepaliveSeconds: UInt32, window: UInt32, registrations: [Registered], pending: UInt64,
-        nowMilliseconds: Int64 = 0
+        nowMilliseconds: Int64 = 0, webPushURL: String = ""
     ) {
         self.keepaliveSeconds = keepaliveSeconds
         self.window = window
         self.registrations = registrations
         self.pending = pending
         self.nowMilliseconds = nowMilliseconds
+        self.webPushURL = webPushURL
     }
 
     /// Decodes the message.
@@ -109,7 +113,7 @@ public struct Welcome: CourierMessage {
         var reader = ProtobufReader()
         var (keepaliveSeconds, window) = (UInt32(0), UInt32(0))
         var registrations = [Registered]()
-        var (pending, nowMilliseconds) = (UInt64(0), Int64(0))
+        var (pending, nowMilliseconds, webPushURL) = (UInt64(0), Int64(0), "")
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: keepaliveSeconds = try field.uint32()
@@ -117,6 +121,7 @@ public struct Welcome: CourierMessage {
             case 3: registrations.append(try Registered(decoding: bytes.extracting(try field.range())))
             case 4: pending = try field.uint64()
             case 5: nowMilliseconds = try field.int64()
+            case 6: webPushURL = try field.text(in: bytes)
             default: break
             }
         }
@@ -125,7 +130,8 @@ public struct Welcome: CourierMessage {
             window: window,
             registrations: registrations,
             pending: pending,
-            nowMilliseconds: nowMilliseconds
+            nowMilliseconds: nowMilliseconds,
+            webPushURL: webPushURL
         )
     }
 
@@ -144,5 +150,6 @@ public struct Welcome: CourierMessage {
         for registration in registrations { output.appendField(3, message: registration.encode) }
         output.appendField(4, pending)
         output.appendField(5, UInt64(bitPattern: nowMilliseconds))
+        output.appendField(6, webPushURL)
     }
 }

@@ -20,6 +20,8 @@ public struct RelayLink: Sendable {
         case hello(Hello)
         /// Answer with `registered` or `refused`. The topic is the text as received.
         case register(topic: String, environment: Environment = .production)
+        /// Answer with `registered` or `refused`.
+        case registerWebPush(RegisterWebPush)
         /// Answer with `unregistered`, even if the topic was not registered.
         case unregister(topic: String)
         /// Answer with `subscribed`, the stored broadcast, and the channel's broadcasts; or with `unsubscribed`.
@@ -74,7 +76,8 @@ public struct RelayLink: Sendable {
         case .closing:
             switch message {
             case .acknowledge, .goodbye: return try receiveAfterWelcome(message)
-            case .hello, .register, .unregister, .subscribe, .unsubscribe, .reception, .fetch, .report,
+            case .hello, .register, .registerWebPush, .unregister, .subscribe, .unsubscribe, .reception,
+                .fetch, .report,
                 .unknown:
                 return nil
             }
@@ -83,7 +86,8 @@ public struct RelayLink: Sendable {
 
     /// Returns the welcome to send after the device was verified. The link is open from then on.
     public mutating func welcome(
-        keepaliveSeconds: UInt32, registrations: [Registered], pending: UInt64, nowMilliseconds: Int64 = 0
+        keepaliveSeconds: UInt32, registrations: [Registered], pending: UInt64, nowMilliseconds: Int64 = 0,
+        webPushURL: String = ""
     ) -> Welcome {
         guard case .awaitingWelcome = state else { preconditionFailure("a welcome answers a hello, once") }
         state = .open
@@ -92,7 +96,8 @@ public struct RelayLink: Sendable {
             window: UInt32(windowSize),
             registrations: registrations,
             pending: pending,
-            nowMilliseconds: nowMilliseconds
+            nowMilliseconds: nowMilliseconds,
+            webPushURL: webPushURL
         )
     }
 
@@ -137,6 +142,7 @@ public struct RelayLink: Sendable {
         case .hello: throw fail("A device says hello once on a stream.")
         case .register(let topic, let environment):
             return .register(topic: topic, environment: environment)
+        case .registerWebPush(let wish): return .registerWebPush(wish)
         case .unregister(let topic): return .unregister(topic: topic)
         case .subscribe(let subscribe): return .subscribe(subscribe)
         case .unsubscribe(let channel): return .unsubscribe(channel)

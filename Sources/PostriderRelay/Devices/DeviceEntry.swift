@@ -8,6 +8,7 @@ final class DeviceEntry {
     /// A request of a device to the registry. The topic is the text as it arrived.
     enum Request {
         case register(String, Environment)
+        case registerWebPush(RegisterWebPush)
         case unregister(String)
         case subscribe(Subscribe)
         case unsubscribe(ChannelIdentity)

@@ -162,8 +162,8 @@ final class DeviceSession: EndpointOwner {
         let welcome = link.welcome(
             keepaliveSeconds: keepalive.seconds,
             registrations: registrations,
-            pending: pending,
-            nowMilliseconds: context.now.milliseconds
+            pending: pending, nowMilliseconds: context.now.milliseconds,
+            webPushURL: connections.registrations.web?.endpointPrefix ?? ""
         )
         say(.welcome(welcome))
         _ = endpoint.takeHeard()
@@ -265,6 +265,7 @@ final class DeviceSession: EndpointOwner {
         switch event {
         case .hello(let hello): connections.greet(self, hello)
         case .register(let topic, let environment): registrations.ask(.register(topic, environment), by: self)
+        case .registerWebPush(let wish): registrations.ask(.registerWebPush(wish), by: self)
         case .unregister(let topic): registrations.ask(.unregister(topic), by: self)
         case .subscribe(let subscribe): registrations.ask(.subscribe(subscribe), by: self)
         case .unsubscribe(let channel): registrations.ask(.unsubscribe(channel), by: self)
@@ -293,7 +294,7 @@ final class DeviceSession: EndpointOwner {
             }
             if farewell != nil, entry.device.outstandingCount == 0 { endAsSaid() }
         case .reported(let report): home.reported(report, by: entry)
-        case .hello, .register, .unregister, .subscribe, .unsubscribe, .goodbye: break
+        case .hello, .register, .registerWebPush, .unregister, .subscribe, .unsubscribe, .goodbye: break
         }
     }
 }

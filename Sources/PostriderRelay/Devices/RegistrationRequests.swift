@@ -2,6 +2,17 @@ import PostriderCourier
 import PostriderDeviceQueue
 import PostriderNotifications
 import PostriderProviderAPI
+import PostriderWebPush
+
+/// The subscriptions of Web Push at a device's home, as an agent's requests need them.
+protocol WebPushRegistry: AnyObject {
+    /// What the addresses of subscriptions begin with; empty if there is no web port.
+    var endpointPrefix: String { get }
+    /// Whether a registration is a subscription for this key alone, or for everybody if there is no key.
+    func isSubscription(_ number: RegistrationNumber, of device: DeviceIdentity, for key: [UInt8]?) -> Bool
+    /// Adds a subscription that is durable.
+    func add(_ subscription: WebSubscription)
+}
 
 /// The requests of one shard's devices to the registry: tokens, and subscriptions to channels.
 final class RegistrationRequests {
@@ -9,6 +20,8 @@ final class RegistrationRequests {
     private let home: DeviceHome
     private let changes: RegistryChanges
     let subscriptions: ChannelSubscriptions
+    /// The registrations for Web Push; set before the first request.
+    unowned var web: (any WebPushRegistry)?
     /// Whether there is a port on which a token for the development environment can be used.
     private let hasDevelopment: Bool
 
@@ -18,6 +31,12 @@ final class RegistrationRequests {
         self.changes = changes
         self.hasDevelopment = hasDevelopment
         subscriptions = ChannelSubscriptions(context)
+    }
+
+    /// The changes of the registry that a request needs. The last record answers it.
+    private struct Changes {
+        var records: [RegistrationRecord] = []
+        var subscription: WebSubscription?
     }
 
     /// A device asks for a token or gives up a topic. Requests are answered in order.
@@ -35,61 +54,99 @@ final class RegistrationRequests {
     /// goes to the ledger, and the others wait.
     private func workOffRequests(at entry: DeviceEntry) {
         while let (request, session) = entry.requests.first {
-            let records = changes(askedFor: request, by: session, at: entry)
-            guard records.isEmpty else { return put(records, at: entry) }
+            let changes = changes(askedFor: request, by: session, at: entry)
+            guard changes.records.isEmpty else { return put(changes, at: entry) }
             entry.requests.removeFirst()
         }
     }
 
-    /// The changes of the registry that a request needs; the last one answers it. Empty if it was answered here.
+    /// The changes of the registry that a request needs. Empty if it was answered here.
     private func changes(
         askedFor request: DeviceEntry.Request, by session: DeviceSession, at entry: DeviceEntry
-    ) -> [RegistrationRecord] {
+    ) -> Changes {
         switch request {
         case .register(let text, let environment):
             guard let topic = Topic(text), context.policy.team(of: topic) != nil else {
                 session.say(.refused(Refused(topic: text, reason: "The topic is not known to this relay.")))
-                return []
+                return Changes()
             }
             guard environment == .production || hasDevelopment else {
                 let reason =
                     "This relay serves no providers of the development environment: register for production, "
                     + "or have its operator set development-provider-address."
                 session.say(.refused(Refused(topic: text, reason: reason)))
-                return []
+                return Changes()
             }
             let old = entry.device.registration(of: topic)
             if let old, old.environment == environment {
                 session.say(.registered(registered(topic, as: old, on: entry.identity)))
-                return []
+                return Changes()
             }
             guard entry.device.hasRoomForRegistration(inPlaceOf: old) else {
                 session.say(.refused(Refused(topic: text, reason: "The device has too many registrations.")))
-                return []
+                return Changes()
             }
             guard old != nil || context.quotas(of: topic)?.hasRoomForDevice() ?? true else {
-                let reason = "The quota of the app or its team has no room for another device."
-                session.say(.refused(Refused(topic: text, reason: reason)))
-                return []
+                session.say(.refused(Refused(topic: text, reason: Self.quotaReason)))
+                return Changes()
             }
             // An app has one environment at a time: its token of the other one becomes invalid.
             let ended = endedRegistration(of: topic, at: entry).map { [$0] } ?? []
-            return ended + [newRegistration(of: topic, in: environment, at: entry)]
+            return Changes(records: ended + [newRegistration(of: topic, in: environment, at: entry)])
+        case .registerWebPush(let wish): return changes(askedFor: wish, by: session, at: entry)
         case .unregister(let text):
             if let topic = Topic(text), let record = endedRegistration(of: topic, at: entry) {
-                return [record]
+                return Changes(records: [record])
             }
             session.say(.unregistered(topic: text))
-            return []
+            return Changes()
         case .subscribe(let wish):
             subscriptions.subscribe(wish, by: session, at: entry)
-            return []
+            return Changes()
         case .unsubscribe(let channel):
             subscriptions.end(of: session) { $0.channel == channel }
             session.refuse(channel, of: "", "")
-            return []
+            return Changes()
         }
     }
+
+    /// The changes that a registration for Web Push needs. Empty if it was answered here.
+    private func changes(
+        askedFor wish: RegisterWebPush, by session: DeviceSession, at entry: DeviceEntry
+    ) -> Changes {
+        func refuse(_ reason: String) -> Changes {
+            session.say(.refused(Refused(topic: wish.topic, reason: reason)))
+            return Changes()
+        }
+        guard let web, !web.endpointPrefix.isEmpty else {
+            return refuse("This relay takes no Web Push: its operator has to set web-address and public-url.")
+        }
+        guard let topic = Topic(wish.topic), topic.isOfUnifiedPush else {
+            return refuse("The topic of a Web Push registration begins with \(RegisterWebPush.topicPrefix)")
+        }
+        let key = wish.senderKey.isEmpty ? nil : wish.senderKey
+        guard key == nil || VAPIDKey(bytes: wish.senderKey) != nil else {
+            return refuse("The VAPID key is no uncompressed point on the curve P-256.")
+        }
+        if let old = entry.device.registration(of: topic) {
+            guard web.isSubscription(old, of: entry.identity, for: key) else {
+                return refuse("The topic is registered with another VAPID key.")
+            }
+            session.say(.registered(registered(topic, as: old, on: entry.identity)))
+            return Changes()
+        }
+        guard entry.device.hasRoomForRegistration(inPlaceOf: nil) else {
+            return refuse("The device has too many registrations.")
+        }
+        guard context.quotas(of: topic)?.hasRoomForDevice() ?? true else { return refuse(Self.quotaReason) }
+        let record = newRegistration(of: topic, in: .production, at: entry)
+        return Changes(
+            records: [record],
+            subscription: WebSubscription(
+                device: entry.identity, number: record.number, channel: wish.topic, senderKey: key))
+    }
+
+    private static let quotaReason = "The quota of the app or its team has no room for another device."
 
     func registered(
         _ topic: Topic, as number: RegistrationNumber, on device: DeviceIdentity
@@ -126,9 +183,11 @@ final class RegistrationRequests {
 
     /// Makes registrations, or their ends, durable together. Then they take effect, the device is told of the last, and
     /// its next request is processed.
-    private func put(_ records: [RegistrationRecord], at entry: DeviceEntry) {
-        changes.apply(entry.withCorrections(records, now: context.now).map { .putRegistration($0) }) {
-            [unowned self] result in
+    private func put(_ change: Changes, at entry: DeviceEntry) {
+        let records = change.records
+        let more = change.subscription.map { [RegistryChange.putWebSubscription($0)] } ?? []
+        let corrected = entry.withCorrections(records, now: context.now)
+        changes.apply(corrected.map { .putRegistration($0) } + more) { [unowned self] result in
             entry.noteChanged(records, isDurable: result.isSuccess)
             guard let (_, session) = entry.requests.first else {
                 preconditionFailure("a request waits for its answer")
@@ -139,6 +198,7 @@ final class RegistrationRequests {
                     for record in records { device.apply(record, &tally, &effects) }
                 }
                 if !context.quotas.areNone { home.charge(entry) }
+                if let subscription = change.subscription { web?.add(subscription) }
                 for record in records where record.unregisteredAt != nil {
                     subscriptions.end(of: session) { $0.topic == record.topic }
                 }

@@ -80,7 +80,7 @@ struct DeviceCensus: Sendable {
 extension ShardContext {
     /// A device of this shard has accepted a push.
     func noteAccepted(_ queued: QueuedNotification) {
-        topics.count(queued.notification.topic)
+        topics.count(queued.notification.topic.counted)
         trace.noteAccepted(queued, at: now)
     }
 

@@ -86,6 +86,7 @@ final class Shard {
             EnrolmentRefusals(refusalPace, on: context.scheduler), migrator,
             settings.protocolCode.deviceLinks, settings.bench)
         web = WebPort(context, home, changes, migrator, origin: settings.webOrigin)
+        devices.registrations.web = web.home
         sessions.others.append { [unowned web] in web.routes.answer($0, $1) }
     }
 

@@ -30,7 +30,7 @@ struct ShardQuotas {
             generation = policy.generation
         }
         if let quotas = known[topic] { return quotas }
-        let found = shared.quotas(of: topic, policy.team(of: topic))
+        let found = shared.quotas(of: topic.counted, policy.team(of: topic))
         known[topic] = found
         return found
     }

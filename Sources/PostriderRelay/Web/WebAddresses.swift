@@ -40,9 +40,12 @@ struct WebAddresses {
         }
     }
 
+    /// What the URLs of subscriptions begin with; empty if there is no web port.
+    var subscriptionPrefix: String { origin.isEmpty ? "" : "\(origin)/push/" }
+
     /// The URL of a subscription.
     func subscription(of device: DeviceIdentity, _ number: RegistrationNumber) -> String {
-        "\(origin)/push/\(codec.seal(device, number).hex)"
+        subscriptionPrefix + codec.seal(device, number).hex
     }
 
     /// The URL of a message.

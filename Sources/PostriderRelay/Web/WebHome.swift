@@ -3,7 +3,7 @@ import PostriderDeviceQueue
 import PostriderNotifications
 import PostriderWebPush
 
-/// Web Push at the home of a browser: its subscriptions, and the messages to them.
+/// Web Push at the home of a device: its subscriptions, and the messages to them.
 final class WebHome {
     /// A browser's wish to change its subscriptions.
     enum Wish {
@@ -49,6 +49,7 @@ final class WebHome {
             else { throw .notFound }
             guard registration.unregisteredAt == nil else { throw .gone }
             try verifier.verify(push.request.credentials, for: subscription.senderKey, at: context.now)
+            let notification = try push.notification(for: registration.topic, at: context.now)
             let row = context.rows.draw()
             // The sender's shard has to know the row before it gets the answer.
             if Int(address.shard) == context.index {
@@ -56,7 +57,7 @@ final class WebHome {
             } else {
                 context.outbox.send(.web(.queued(address, row)), to: Int(address.shard))
             }
-            home.offer(push.notification(at: context.now), at: row, to: entry, address)
+            home.offer(notification, at: row, to: entry, address)
         } catch {
             refuse(address, error)
         }
@@ -185,4 +186,15 @@ final class WebHome {
             workOff(entry)
         }
     }
+}
+
+/// What agents need to register for Web Push.
+extension WebHome: WebPushRegistry {
+    var endpointPrefix: String { routes.endpointPrefix }
+
+    func isSubscription(_ number: RegistrationNumber, of device: DeviceIdentity, for key: [UInt8]?) -> Bool {
+        subscriptions[device, number].map { $0.senderKey?.bytes == key } ?? false
+    }
+
+    func add(_ subscription: WebSubscription) { subscriptions.put(subscription) }
 }

@@ -1,3 +1,4 @@
+import PostriderCourier
 import PostriderNotifications
 import PostriderWebPush
 
@@ -26,19 +27,32 @@ struct WebPush: Sendable {
     let registration: RegistrationNumber
     let request: WebPushRequest
 
-    /// The topic of all subscriptions of Web Push, in metrics, quotas and the trace.
+    /// The topic of all subscriptions of browsers, and of all subscriptions of Web Push in metrics and quotas.
     static let topic: Topic = {
         guard let topic = Topic("web-push") else { preconditionFailure("the text is a topic") }
         return topic
     }()
 
-    /// The notification that the device's queue gets.
-    func notification(at now: Moment) -> Notification {
-        Notification(
-            identity: identity, device: device, registration: registration, topic: Self.topic, pushType: nil,
+    /// The notification that the device's queue gets: for a browser the message with its encoding, for an app of
+    /// UnifiedPush the body as it came.
+    ///
+    /// - Parameter topic: the topic of the registration.
+    func notification(for topic: Topic, at now: Moment) throws(WebPushRejection) -> Notification {
+        let isBrowser = topic == Self.topic
+        return Notification(
+            identity: identity, device: device, registration: registration, topic: topic, pushType: nil,
             priority: request.urgency.priority, expiration: request.expiration(at: now),
-            collapseIdentifier: request.topic, payload: request.message.stored, acceptedAt: now)
+            collapseIdentifier: request.topic,
+            payload: try isBrowser ? request.browserMessage().stored : request.appMessage(), acceptedAt: now)
     }
+}
+
+extension Topic {
+    /// Whether it is the topic of one subscription of an app of UnifiedPush.
+    var isOfUnifiedPush: Bool { RegisterWebPush.hasForm(text) }
+
+    /// The topic under which metrics and quotas count: that of Web Push for all of its subscriptions.
+    var counted: Topic { isOfUnifiedPush ? WebPush.topic : self }
 }
 
 extension WebPushRequest.Urgency {

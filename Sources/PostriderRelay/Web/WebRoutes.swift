@@ -35,6 +35,9 @@ final class WebRoutes {
     func add(_ sender: any WebSender) { senders[sender.number] = sender }
     func remove(_ sender: any WebSender) { senders[sender.number] = nil }
 
+    /// What the addresses of subscriptions begin with; empty if there is no web port.
+    var endpointPrefix: String { addresses.subscriptionPrefix }
+
     /// The address of a subscription.
     func endpoint(of device: DeviceIdentity, _ number: RegistrationNumber) -> String {
         addresses.subscription(of: device, number)
@@ -157,7 +160,8 @@ extension ShardContext {
             case .missingTTL, .invalidTTL: .badExpirationDate
             case .invalidUrgency: .badPriority
             case .invalidTopic: .badCollapseIdentifier
-            case .unknownEncoding, .missingEncryptionKeys, .invalidEncryptionKeys: .badRequestPayload
+            case .unknownEncoding, .missingEncryptionKeys, .invalidEncryptionKeys, .emptyMessage:
+                .badRequestPayload
             case .messageTooLarge: .payloadTooLarge
             case .unauthorized: .missingProviderToken
             case .forbidden: .invalidProviderToken

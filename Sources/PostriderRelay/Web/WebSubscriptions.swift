@@ -1,12 +1,12 @@
 import PostriderNotifications
 import PostriderWebPush
 
-/// The subscriptions of the browsers whose home is one shard.
+/// The subscriptions of Web Push, of browsers and of agents' apps, whose home is one shard.
 struct WebSubscriptions {
     /// One subscription beside its registration.
     struct Entry {
         let number: RegistrationNumber
-        /// The browser's UUID, in its spelling.
+        /// The browser's UUID, in its spelling, or the topic of an agent's registration.
         let channel: String
         /// The only key that may send; nil for everybody.
         let senderKey: VAPIDKey?
@@ -14,7 +14,7 @@ struct WebSubscriptions {
 
     private var table: [DeviceIdentity: [Entry]] = [:]
 
-    /// The subscription of a registration; nil if the registration is an agent's.
+    /// The subscription of a registration; nil if the registration is for pushes of APNs.
     subscript(device: DeviceIdentity, number: RegistrationNumber) -> Entry? {
         table[device]?.first { $0.number == number }
     }

@@ -17,6 +17,8 @@ package enum WebPushRejection: Error, Equatable, Sendable {
     case missingEncryptionKeys
     /// `Encryption` or `Crypto-Key` does not have the parameter that `aesgcm` needs, in base64, or is too long.
     case invalidEncryptionKeys
+    /// The message has no bytes, and the subscription is one of an app that needs some.
+    case emptyMessage
     /// The message is larger than ``Notifications/Limits/webPushBytes``.
     case messageTooLarge
     /// The subscription is restricted to a key, and the request has no VAPID token; or it has credentials of another
@@ -39,7 +41,7 @@ package enum WebPushRejection: Error, Equatable, Sendable {
     package var status: Int {
         switch self {
         case .missingTTL, .invalidTTL, .invalidUrgency, .invalidTopic, .unknownEncoding,
-            .missingEncryptionKeys, .invalidEncryptionKeys:
+            .missingEncryptionKeys, .invalidEncryptionKeys, .emptyMessage:
             400
         case .unauthorized: 401
         case .forbidden: 403
@@ -58,7 +60,7 @@ package enum WebPushRejection: Error, Equatable, Sendable {
         case .missingTTL: 111
         case .invalidTTL: 112
         case .invalidTopic: 113
-        case .unknownEncoding, .invalidEncryptionKeys: 110
+        case .unknownEncoding, .invalidEncryptionKeys, .emptyMessage: 110
         case .missingEncryptionKeys: 101
         case .messageTooLarge: 104
         case .unauthorized, .forbidden: 109
@@ -101,6 +103,8 @@ package enum WebPushRejection: Error, Equatable, Sendable {
             "aesgcm needs the headers Encryption and Crypto-Key: send them, or encrypt with aes128gcm"
         case .invalidEncryptionKeys:
             "Encryption must have a salt, and Crypto-Key a dh, in base64url"
+        case .emptyMessage:
+            "the message has no bytes: the subscription's app takes from 1 to 4096"
         case .messageTooLarge:
             "the message has more than 4096 bytes after encryption: send less"
         case .unauthorized:

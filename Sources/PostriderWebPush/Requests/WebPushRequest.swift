@@ -18,8 +18,10 @@ package struct WebPushRequest: Equatable, Sendable {
     package let topic: String?
     /// Whether the sender wants a receipt when the device has acknowledged the message (RFC 8030, section 5.1).
     package let wantsReceipt: Bool
-    /// The message.
-    package let message: WebPushMessage
+    /// The body as it came.
+    private let body: [UInt8]
+    /// The message for a browser, or why no browser can decrypt it.
+    private let message: Result<WebPushMessage, WebPushRejection>
     /// The VAPID credentials, which are not verified yet; nil if the request has none.
     package let credentials: VAPIDCredentials?
 
@@ -50,8 +52,23 @@ package struct WebPushRequest: Equatable, Sendable {
             }
         }
         guard body.count <= Limits.webPushBytes else { throw .messageTooLarge }
-        message = try Self.message(body, values)
+        self.body = body
+        message = Result { () throws(WebPushRejection) in try Self.message(body, values) }
         credentials = try VAPIDCredentials(authorization: values("authorization"), keys: values("crypto-key"))
+    }
+
+    /// The message for a browser.
+    ///
+    /// - Throws: a rejection if no browser can decrypt it.
+    package func browserMessage() throws(WebPushRejection) -> WebPushMessage { try message.get() }
+
+    /// The message for an app of UnifiedPush: the body as it came. `Content-Encoding` does not matter, because older
+    /// apps agree with their servers about other encryption, or none (UnifiedPush DBUS_0.3.0, "Push message").
+    ///
+    /// - Throws: `emptyMessage`.
+    package func appMessage() throws(WebPushRejection) -> [UInt8] {
+        guard !body.isEmpty else { throw .emptyMessage }
+        return body
     }
 
     /// When the message is no longer worth delivering.

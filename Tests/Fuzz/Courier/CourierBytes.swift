@@ -121,7 +121,8 @@ enum CourierBytes {
                     try hold(underway.remove(delivery) != nil, "delivery \(delivery) was not under way")
                 }
             case .goodbye: return
-            case .register, .unregister, .subscribe, .unsubscribe, .reception, .fetch, .reported:
+            case .register, .registerWebPush, .unregister, .subscribe, .unsubscribe, .reception, .fetch,
+                .reported:
                 try hold(link.isOpen, "a wish is heard before the welcome")
             case nil: break
             }

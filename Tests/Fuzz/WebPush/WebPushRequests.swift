@@ -30,13 +30,16 @@ enum WebPushRequests {
     }
 
     private static func check(_ request: WebPushRequest, _ body: [UInt8]) throws(Contradiction) {
-        try hold(request.message.bytes == body && body.count <= 4096, "the message is another one")
+        try hold(body.count <= 4096, "the message is too large")
+        try hold((try? request.appMessage()) == (body.isEmpty ? nil : body), "an app gets other bytes")
         try hold((0...2_592_000).contains(request.secondsToLive), "it lives for \(request.secondsToLive) s")
         try hold((request.topic?.utf8.count ?? 1) <= 32, "the topic is too long")
-        let stored = request.message.stored
+        guard let message = try? request.browserMessage() else { return }
+        try hold(message.bytes == body, "the message is another one")
+        let stored = message.stored
         try hold(stored.count <= WebPushMessage.mostStoredBytes, "it takes \(stored.count) bytes")
-        try hold(WebPushMessage(stored: stored) == request.message, "the queue changes it")
-        let notification = AutopushNotification(channel: "c", version: "v", message: request.message)
+        try hold(WebPushMessage(stored: stored) == message, "the queue changes it")
+        let notification = AutopushNotification(channel: "c", version: "v", message: message)
         let text = AutopushResponse.notification(notification).bytes
         try hold(JSONSyntax.isObject(text.span), "the device cannot read it")
     }

@@ -71,6 +71,8 @@ final class RecordedLink: OutboundLink {
     var subscriptions: [Subscribe] = []
     var unsubscribed: [ChannelIdentity] = []
     var asked: [String] = []
+    /// The registrations for Web Push that were asked for: by topic, the sender's key.
+    var webPush: [String: [UInt8]] = [:]
     var acknowledged: [UInt64] = []
     /// Whether the link accepts reports.
     var isUp = true
@@ -94,6 +96,9 @@ final class RecordedLink: OutboundLink {
         switch message {
         case .register(let topic, let environment):
             asked.append("register \(topic)\(environment == .production ? "" : " in development")")
+        case .registerWebPush(let wish):
+            webPush[wish.topic] = wish.senderKey
+            asked.append("register web push")
         case .unregister(let topic): asked.append("unregister \(topic)")
         case .acknowledge(let deliveries): acknowledged += deliveries
         case .subscribe(let subscription): subscriptions.append(subscription)

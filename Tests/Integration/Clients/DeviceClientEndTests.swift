@@ -20,7 +20,7 @@ struct DeviceClientEndTests {
             case .hello: link.welcome()
             case .goodbye: link.end(.ok)
             case .register, .unregister, .acknowledge, .subscribe, .unsubscribe, .reception, .fetch,
-                .report, .unknown:
+                .report, .registerWebPush, .unknown:
                 break
             }
         }

@@ -49,7 +49,8 @@ struct DeviceClientTests {
             case .register("good", _): link.say(.registered(good))
             case .register(let topic, _): link.say(.refused(Refused(topic: topic, reason: "no")))
             case .unregister(let topic): link.say(.unregistered(topic: topic))
-            case .acknowledge, .goodbye, .subscribe, .unsubscribe, .reception, .fetch, .report, .unknown:
+            case .acknowledge, .goodbye, .subscribe, .unsubscribe, .reception, .fetch, .report,
+                .registerWebPush, .unknown:
                 break
             }
         }

@@ -101,7 +101,8 @@ final class SimulatedDeviceSession: EndpointOwner {
         case .register(let topic, _), .unregister(let topic):
             askedTopics.append(topic)
             questions += 1
-        case .hello, .acknowledge, .goodbye, .subscribe, .unsubscribe, .reception, .fetch, .report, .unknown:
+        case .hello, .acknowledge, .goodbye, .subscribe, .unsubscribe, .reception, .fetch, .report,
+            .registerWebPush, .unknown:
             break
         }
         var frame: [UInt8] = []

@@ -165,11 +165,14 @@ import Testing
             unwanted: ["c.d", "never.was"])
         #expect(link.send(.register(topic: "late")) == nil)
         #expect(link.send(.unregister(topic: "b.new")) == nil)
+        let webPush = RegisterWebPush(topic: "web-push.a", senderKey: [4])
+        #expect(link.send(.registerWebPush(webPush)) == nil)
         _ = link.start()
         let event = try link.receive(.welcome(Samples.welcome))
         let send: [DeviceMessage] = [
             .register(topic: "e.f"), .register(topic: "late"),
-            .register(topic: "z.new", environment: .development), .unregister(topic: "c.d"),
+            .register(topic: "z.new", environment: .development), .registerWebPush(webPush),
+            .unregister(topic: "c.d"),
         ]
         #expect(event == .welcomed(Samples.welcome, send: send))
     }

@@ -48,6 +48,9 @@ import Testing
         try check(DeviceMessage.reception(Reception(batteryPercent: 40)), "4a022029")
         try check(DeviceMessage.reception(Reception(batteryPercent: 0)), "4a022001")
         try check(DeviceMessage.fetch, "5200")
+        try check(
+            DeviceMessage.registerWebPush(RegisterWebPush(topic: "web-push.a", senderKey: [4, 5])),
+            "5a100a0a7765622d707573682e6112020405")
         try check(DeviceMessage.unknown, "")
     }
 

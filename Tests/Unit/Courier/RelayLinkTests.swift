@@ -36,6 +36,7 @@ import Testing
     @Test("every message in every state does what the table says")
     func transitions() throws {
         let bye = RelayLink.Event.goodbye(Samples.off)
+        let webPush = RegisterWebPush(topic: "web-push.a", senderKey: [4])
         // Columns: awaitingHello, awaitingWelcome, open, closing, closed.
         let table: [(DeviceMessage, [Outcome])] = [
             (
@@ -45,6 +46,10 @@ import Testing
             (
                 .register(topic: "a"),
                 [.error, .error, .event(.register(topic: "a")), .event(nil), .event(nil)]
+            ),
+            (
+                .registerWebPush(webPush),
+                [.error, .error, .event(.registerWebPush(webPush)), .event(nil), .event(nil)]
             ),
             (
                 .unregister(topic: "a"),

@@ -28,14 +28,17 @@ final class DeviceHouse {
     private let hasDevelopment: Bool
     private let rules: DeviceRules
     private let bench: TestBench?
+    private let webOrigin: String
     private var lines: [DeviceLine] = []
+    private var senders: [WebLine] = []
 
     /// Creates a shard with this many enrolled devices, each with both apps.
     init(
         devices count: Int = 1, throttle: ReconnectThrottle = ReconnectThrottle(),
         hasDevelopment: Bool = true,
-        rules: DeviceRules = DeviceRules(), bench: TestBench? = nil
+        rules: DeviceRules = DeviceRules(), bench: TestBench? = nil, webOrigin: String = ""
     ) throws {
+        self.webOrigin = webOrigin
         seal = try DeviceTokenCodec(secrets: [Provider.secret])
         self.throttle = throttle
         self.hasDevelopment = hasDevelopment
@@ -59,9 +62,10 @@ final class DeviceHouse {
             policies: PolicyInForce(Provider.shared.authority),
             random: Numbers(),
             log: complaints.log)
-        let settings = ShardSettings(
+        var settings = ShardSettings(
             protocolCode: EachProtocolCode.current, deviceRules: rules, throttle: throttle,
             hasDevelopment: hasDevelopment, bench: bench)
+        settings.webOrigin = webOrigin
         let migrator = ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil })
         return Shard(context, settings, migrator: migrator)
     }
@@ -114,6 +118,15 @@ final class DeviceHouse {
         try run()
     }
 
+    /// Posts a message of Web Push, and returns the connection on which its answer comes.
+    func post(_ body: [UInt8], to endpoint: String, _ fields: [String: String] = [:]) throws -> WebLine {
+        let sender = WebLine(WebDoor(on: shard.web), "http/1.1")
+        senders.append(sender)
+        try sender.request("POST", endpoint, WebLine.usual.merging(fields) { $1 }, body)
+        try run()
+        return sender
+    }
+
     /// Creates a channel of the first app. It may have a stored broadcast that expires after a minute.
     func makeChannel(of topic: Topic = Samples.topic, storing number: UInt64? = nil) {
         shard.channels.registry.restore(
@@ -152,8 +165,11 @@ final class DeviceHouse {
     }
 
     /// Transfers bytes in both directions until neither side has any to send.
-    func run() throws {
-        repeat { shard.turnEnded() } while try lines.map({ try $0.exchange() }).contains(true)
+    func run() throws { repeat { shard.turnEnded() } while try isBusy() }
+
+    private func isBusy() throws -> Bool {
+        let hasSent = senders.map { $0.flush() }.contains(true)
+        return try lines.map { try $0.exchange() }.contains(true) || hasSent
     }
 }
 

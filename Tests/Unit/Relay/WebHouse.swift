@@ -12,6 +12,9 @@ final class WebHouse {
     /// The enrolment key in the URL of browsers.
     static let key = "browsers-9"
     static let origin = "https://push.example.org"
+    /// A VAPID key: the generator of P-256.
+    static let senderKey =
+        "BGsX0fLhLEJH-Lzm5WOkQPJ3A32BLeszoPShOUXYmMKWT-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU"
 
     let clock = HandClock()
     let ledger = HandLedger()
@@ -65,20 +68,15 @@ final class WebHouse {
     func post(
         _ body: String = "secret", to endpoint: String, _ fields: [String: String] = [:]
     ) throws -> WebLine {
-        let usual = ["TTL": "60", "Content-Encoding": "aes128gcm"].merging(fields) { $1 }
-        return try request("POST", endpoint, usual, body)
+        try request("POST", endpoint, WebLine.usual.merging(fields) { $1 }, body)
     }
 
     /// Makes a request, without the fields that are empty, and returns the connection on which its answer comes.
     func request(
         _ method: String, _ url: String, _ fields: [String: String] = [:], _ body: String = ""
     ) throws -> WebLine {
-        let path = try #require(url.hasPrefix(Self.origin) ? url.dropFirst(Self.origin.count) : nil)
-        let head = fields.filter { !$0.value.isEmpty }.map { "\($0.key): \($0.value)\r\n" }.joined()
         let line = open()
-        line.send(
-            "\(method) \(path) HTTP/1.1\r\nHost: push.example.org\r\n\(head)"
-                + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+        try line.request(method, url, fields, Array(body.utf8))
         run()
         return line
     }
@@ -168,6 +166,20 @@ final class WebLine {
         if closed == nil { door.received(bytes.span) }
     }
 
+    /// The fields of a usual message.
+    static let usual = ["TTL": "60", "Content-Encoding": "aes128gcm"]
+
+    /// Makes a request of a URL of this origin, without the fields that are empty.
+    func request(_ method: String, _ url: String, _ fields: [String: String], _ body: [UInt8]) throws {
+        let path = try #require(
+            url.hasPrefix(WebHouse.origin) ? url.dropFirst(WebHouse.origin.count) : nil)
+        let head = fields.filter { !$0.value.isEmpty }.map { "\($0.key): \($0.value)\r\n" }.joined()
+        send(
+            "\(method) \(path) HTTP/1.1\r\nHost: push.example.org\r\n\(head)"
+                + "Content-Length: \(body.count)\r\n\r\n")
+        send(body)
+    }
+
     func look() {
         if closed == nil, door.isKeptWaiting { door.look() }
     }
@@ -175,7 +187,7 @@ final class WebLine {
     /// The client cuts the connection.
     func cut() { wire.abort(.peerReset) }
 
-    fileprivate func flush() -> Bool {
+    func flush() -> Bool {
         guard !isOver else { return false }
         let before = heard.count
         if wire.isDirty {

@@ -10,9 +10,6 @@ import Testing
 @Suite("The web port")
 struct WebPortTests {
     private static let channel = "d9b74644-4f97-46aa-b8fa-9393985cd6cd"
-    /// The generator of P-256.
-    private static let senderKey =
-        "BGsX0fLhLEJH-Lzm5WOkQPJ3A32BLeszoPShOUXYmMKWT-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU"
 
     private let house: WebHouse
 
@@ -110,9 +107,9 @@ struct WebPortTests {
     @Test("lets only its key send where a subscription has one, and keeps that key")
     func senderKey() throws {
         let browser = try house.connect()
-        let endpoint = try register(browser, key: Self.senderKey)
+        let endpoint = try register(browser, key: WebHouse.senderKey)
         #expect(try house.post(to: endpoint).status == 401)
-        #expect(try register(browser, key: Self.senderKey) == endpoint)
+        #expect(try register(browser, key: WebHouse.senderKey) == endpoint)
         browser.say(#"{"messageType":"register","channelID":"\#(Self.channel)"}"#)
         house.run()
         #expect(browser.messages("register").last?["status"] as? Int == 409)
@@ -123,7 +120,7 @@ struct WebPortTests {
         let browser = try house.connect()
         let uaid = try #require(browser.uaid)
         browser.say(
-            #"{"messageType":"register","channelID":"\#(Self.channel)","key":"\#(Self.senderKey)"}"#)
+            #"{"messageType":"register","channelID":"\#(Self.channel)","key":"\#(WebHouse.senderKey)"}"#)
         house.run()
         let changes = house.ledger.changes
         house.commit()

@@ -97,6 +97,7 @@ struct WebPushCase: Sendable, CustomTestStringConvertible {
             try VAPIDVerifier(origin: origin).verify(
                 request.credentials, for: isRestricted ? Self.signer.publicKey : nil,
                 at: Moment(seconds: present))
+            _ = try request.browserMessage()
             return .success(request)
         } catch {
             return .failure(error)

@@ -16,7 +16,7 @@ struct WebPushRequestTests {
         let request = try request([:])
         #expect(request.secondsToLive == 60 && request.urgency == .normal && request.topic == nil)
         #expect(!request.wantsReceipt && request.credentials == nil)
-        #expect(request.message == WebPushMessage(.aes128gcm, [1]))
+        #expect(try request.browserMessage() == WebPushMessage(.aes128gcm, [1]))
     }
 
     @Test("is read in any case, with white space, and among other preferences")

@@ -1,0 +1,152 @@
+import PostriderCourier
+import PostriderNotifications
+import PostriderWebPush
+import RelayFixtures
+import Testing
+
+@testable import PostriderRelay
+
+@Suite("A Web Push registration of an agent")
+struct WebPushRegistrationTests {
+    private static let topic = "web-push.0123456789abcdef"
+
+    private let house: DeviceHouse
+    private let line: DeviceLine
+
+    init() throws {
+        house = try DeviceHouse(webOrigin: WebHouse.origin)
+        line = try house.connect()
+    }
+
+    private var welcome: Welcome? {
+        for case .welcome(let welcome) in line.heard { return welcome }
+        return nil
+    }
+
+    /// The payloads that arrived.
+    private var payloads: [[UInt8]] {
+        line.heard.compactMap { if case .deliver(let deliver) = $0 { deliver.payload } else { nil } }
+    }
+
+    private func ask(_ topic: String = topic, key: [UInt8] = []) throws -> RelayMessage? {
+        line.say(.registerWebPush(RegisterWebPush(topic: topic, senderKey: key)))
+        try house.run()
+        try house.commit()
+        return line.news.last
+    }
+
+    /// Registers, and returns the address for senders.
+    private func register(key: [UInt8] = []) throws -> String {
+        guard case .registered(let registered) = try ask(key: key) else {
+            throw Refusal(heard: "\(line.news)")
+        }
+        return try #require(welcome).webPushURL + registered.deviceToken.hex
+    }
+
+    private struct Refusal: Error { let heard: String }
+
+    @Test("brings messages to the agent byte for byte, with any content encoding and with none")
+    func bytes() throws {
+        let endpoint = try register()
+        #expect(endpoint.hasPrefix("\(WebHouse.origin)/push/"))
+        let bodies: [[UInt8]] = [
+            [0], [0xFF, 0xFE, 0], Array("plain".utf8), [UInt8](repeating: 7, count: 4096),
+        ]
+        for (body, encoding) in zip(bodies, ["aes128gcm", "aesgcm", "", "br"]) {
+            let sender = try house.post(body, to: endpoint, ["Content-Encoding": encoding])
+            #expect(payloads.last == body)
+            line.acknowledgeAll()
+            try house.run()
+            #expect(sender.status == 201)
+        }
+        #expect(payloads == bodies)
+    }
+
+    @Test("takes from 1 to 4096 bytes")
+    func sizes() throws {
+        let endpoint = try register()
+        #expect(try house.post([], to: endpoint).status == 400)
+        #expect(try house.post([UInt8](repeating: 1, count: 4097), to: endpoint).status == 413)
+        #expect(payloads.isEmpty)
+    }
+
+    @Test("keeps messages on the disk while the agent is away")
+    func away() throws {
+        let endpoint = try register()
+        line.say(.goodbye(Goodbye(reason: .shutdown, retryAfterMilliseconds: 0, detail: "")))
+        try house.run()
+        let sender = try house.post([0, 1], to: endpoint, ["Content-Encoding": ""])
+        #expect(sender.status == nil)
+        try house.commit()
+        #expect(sender.status == 201)
+        let next = try house.connect()
+        try house.commit()
+        #expect(
+            next.heard.contains {
+                if case .deliver(let deliver) = $0 { deliver.payload == [0, 1] } else { false }
+            })
+    }
+
+    @Test("is for senders with its VAPID key alone, if it has one")
+    func senders() throws {
+        let key = try #require(VAPIDKey(text: WebHouse.senderKey)).bytes
+        let endpoint = try register(key: key)
+        #expect(try house.post([1], to: endpoint).status == 401)
+        let forged = "vapid t=e30.e30.AAAA, k=\(WebHouse.senderKey)"
+        #expect(try house.post([1], to: endpoint, ["Authorization": forged]).status == 403)
+        #expect(payloads.isEmpty)
+    }
+
+    @Test("is the same when it is asked for again, and is refused under another key")
+    func again() throws {
+        let first = try register()
+        #expect(try register() == first)
+        let key = try #require(VAPIDKey(text: WebHouse.senderKey)).bytes
+        let answer = try ask(key: key)
+        #expect(
+            answer
+                == .refused(
+                    Refused(topic: Self.topic, reason: "The topic is registered with another VAPID key.")))
+    }
+
+    @Test("is refused with a topic of an app, or a key that is none")
+    func nonsense() throws {
+        let wishes: [(topic: String, key: [UInt8])] = [
+            (Samples.topic.text, []), ("web-push", []), ("web-push.ü", []), (Self.topic, [1, 2]),
+        ]
+        for (topic, key) in wishes {
+            guard case .refused(let refused) = try ask(topic, key: key) else {
+                Issue.record("\(topic) was not refused")
+                continue
+            }
+            #expect(refused.topic == topic && refused.reason.hasSuffix("."))
+        }
+    }
+
+    @Test("is refused by a relay without a web port, whose welcome says that there is none")
+    func noWebPort() throws {
+        let house = try DeviceHouse()
+        let line = try house.connect()
+        line.say(.registerWebPush(RegisterWebPush(topic: Self.topic, senderKey: [])))
+        try house.run()
+        guard case .refused(let refused) = line.news.last else { throw Refusal(heard: "\(line.news)") }
+        #expect(refused.reason.contains("web-address"))
+        for case .welcome(let welcome) in line.heard { #expect(welcome.webPushURL.isEmpty) }
+    }
+
+    @Test("that has ended is answered with 410")
+    func ended() throws {
+        let endpoint = try register()
+        line.say(.unregister(topic: Self.topic))
+        try house.run()
+        try house.commit()
+        #expect(try house.post([1], to: endpoint).status == 410)
+    }
+
+    @Test("counts in metrics under one topic, as browsers do")
+    func metrics() throws {
+        let endpoint = try register()
+        _ = try house.post([1], to: endpoint)
+        #expect(house.shard.context.topics.counts.topics.map(\.text) == ["web-push"])
+    }
+}
