@@ -7,7 +7,7 @@ internal import Glibc
 /// Replies and signals are delivered only from inside of ``process()``. A connection that has ended cannot be
 /// reopened; create another one.
 @safe public final class BusConnection {
-    private let bus: OpaquePointer
+    let bus: OpaquePointer
     private let mostValues: Int
     private var waiters: [ObjectIdentifier: Waiter] = [:]
     private var heard: [(waiter: Waiter, message: Received)] = []
@@ -23,7 +23,7 @@ internal import Glibc
 
     /// A receiver of a reply or of signals. libsystemd knows it by its address, and the connection holds it until its
     /// slot is freed.
-    @safe fileprivate final class Waiter {
+    @safe final class Waiter {
         unowned let connection: BusConnection
         let receive: (Received) -> Void
         let isOnce: Bool
@@ -38,12 +38,13 @@ internal import Glibc
         deinit { unsafe sd_bus_slot_unref(slot) }
     }
 
-    fileprivate enum Received {
+    enum Received {
         case reply(BusReply)
         case signal(BusSignal)
         /// A signal with the arguments before one that cannot be read.
         case unreadable(BusSignal, BusError)
         case failure(BusError)
+        case request(BusRequest)
     }
 
     /// Starts to connect. Messages may be queued at once; they are sent when the bus has accepted us.
@@ -151,7 +152,7 @@ internal import Glibc
 
     // MARK: What is said
 
-    private func checkRoom() throws(BusError) {
+    func checkRoom() throws(BusError) {
         guard !isClosed else { throw .lost }
         var queued: UInt64 = 0
         let isFull = unsafe sd_bus_get_n_queued_write(bus, &queued) >= 0 && queued >= Self.mostWaiting
@@ -176,7 +177,7 @@ internal import Glibc
             switch received {
             case .reply(let reply): receive(.success(reply))
             case .failure(let error): receive(.failure(error))
-            case .signal, .unreadable: preconditionFailure("bug: a signal is no answer")
+            case .signal, .unreadable, .request: preconditionFailure("bug: a signal is no answer")
             }
         }
         let address = unsafe Unmanaged.passUnretained(waiter).toOpaque()
@@ -185,8 +186,7 @@ internal import Glibc
         guard result >= 0 else {
             throw BusError(result, saying: "a call of \(call.interface).\(call.member)")
         }
-        waiters[ObjectIdentifier(waiter)] = waiter
-        changed?()
+        keep(waiter)
     }
 
     /// Subscribes to signals for as long as the connection lasts. If the bus refuses that, the connection ends.
@@ -203,14 +203,13 @@ internal import Glibc
             switch received {
             case .signal(let signal): receive(signal)
             case .unreadable(let signal, let error): unreadable(signal, error)
-            case .reply, .failure: break
+            case .reply, .failure, .request: break
             }
         }
         let address = unsafe Unmanaged.passUnretained(waiter).toOpaque()
         let result = unsafe sd_bus_add_match_async(bus, &waiter.slot, rule, hear, nil, address)
         guard result >= 0 else { throw BusError(result, saying: "a choice of signals") }
-        waiters[ObjectIdentifier(waiter)] = waiter
-        changed?()
+        keep(waiter)
     }
 
     /// Sends a signal to all subscribers.
@@ -229,6 +228,18 @@ internal import Glibc
     }
 
     // MARK: What is heard
+
+    /// Holds a waiter until the connection ends.
+    func keep(_ waiter: Waiter) {
+        waiters[ObjectIdentifier(waiter)] = waiter
+        changed?()
+    }
+
+    /// Copies a call to an object during libsystemd's callback; it is delivered afterwards.
+    func takeRequest(_ message: OpaquePointer, for waiter: Waiter) {
+        guard !isClosed else { return }
+        heard.append((waiter, unsafe .request(BusRequest(message, mostValues: mostValues))))
+    }
 
     /// Copies a message during libsystemd's callback; it is delivered afterwards.
     fileprivate func take(_ message: OpaquePointer, for waiter: Waiter) {
@@ -272,7 +283,7 @@ internal import Glibc
         }
     }
 
-    private static func text(_ start: UnsafePointer<CChar>?) -> String {
+    static func text(_ start: UnsafePointer<CChar>?) -> String {
         unsafe start.map { unsafe String(cString: $0) } ?? ""
     }
 }

@@ -29,6 +29,12 @@ public struct BusReply: Equatable, Sendable {
     public let sender: String
     /// The values of the reply.
     public let values: [BusValue]
+
+    /// Creates a reply from its parts.
+    public init(sender: String, values: [BusValue]) {
+        self.sender = sender
+        self.values = values
+    }
 }
 
 /// A signal: a message to all subscribers.
