@@ -33,6 +33,8 @@ mkdir "$tree/completion"
 in_package() { sed 's,/usr/local/bin/,/usr/bin/,' "deploy/$1" >"$tree/debian/$2"; }
 in_package postrider.service postrider.service
 in_package postrider-agent.service postrider.postrider-agent.service
+in_package postrider-agent-user.service postrider.postrider-agent.user.service
+cp deploy/org.unifiedpush.Distributor.Postrider.service "$tree"
 for unit in deploy/sockets/*.socket; do cp "$unit" "$tree/debian/postrider.$(basename "$unit")"; done
 version="$("$program" --version | cut -d ' ' -f 2)"
 cat >"$tree/debian/changelog" <<TEXT

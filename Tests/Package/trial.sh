@@ -48,9 +48,11 @@ registers() {
 install -m 755 postrider-example-app /usr/local/bin/
 
 for file in man/man1/postrider-send.1.gz bash-completion/completions/postrider zsh/vendor-completions/_postrider \
-    fish/vendor_completions.d/postrider.fish postrider/courier.proto postrider/agent.proto; do
+    fish/vendor_completions.d/postrider.fish postrider/courier.proto postrider/agent.proto dbus-1/services/org.unifiedpush.Distributor.Postrider.service; do
     finds "The package has $file." test -s "/usr/share/$file"
 done
+finds "The unit of a user's agent is one that systemd understands." \
+    env XDG_RUNTIME_DIR=/run systemd-analyze --user verify /usr/lib/systemd/user/postrider-agent.service
 finds "The package starts nothing that is not configured." is_now postrider inactive
 postrider certificates make issued --name relay.example.net >/dev/null
 install -m 644 issued/authority.pem /etc/postrider/ca.pem

@@ -18,7 +18,9 @@ final class AppAdmission {
     /// The record of a topic, added if it is new, if the stream's user may have it. With `environment` it gets a token
     /// there; without, none.
     func admit(_ text: String, in environment: Environment?, for stream: AppStream) throws -> AppRecord {
-        guard let topic = Topic(text) else { throw AppRefusal.notATopic }
+        guard let topic = Topic(text), stream.isHandler || !RegisterWebPush.hasForm(text) else {
+            throw AppRefusal.notATopic
+        }
         if !stream.isHandler, declared[text]?.handler != nil { throw AppRefusal.hasHandler(topic) }
         if let user = declared.users[text], user != stream.user { throw AppRefusal.notYours(topic) }
         guard var record = state.apps[text] else {

@@ -65,6 +65,30 @@ final class AppRegistrations {
         }
     }
 
+    /// The distributor of UnifiedPush registers for Web Push.
+    func registerWebPush(_ wish: RegisterWebPush, for stream: AppStream) {
+        do {
+            let record = try admission.admit(wish.topic, in: .production, for: stream)
+            attach(stream, to: wish.topic)
+            if let token = record.token {
+                stream.tell(.registered(Registered(topic: wish.topic, deviceToken: token)))
+            } else {
+                link.send(.registerWebPush(wish))
+            }
+        } catch let refusal as AppRefusal {
+            stream.tell(.refused(Refused(topic: wish.topic, reason: refusal.reason)))
+        } catch {
+            trouble.note(error)
+            let reason = "The agent cannot store the registration now."
+            stream.tell(.refused(Refused(topic: wish.topic, reason: reason)))
+        }
+    }
+
+    /// Gives up a topic for which no app asks any more.
+    func giveUp(_ topic: String) {
+        if let record = state.apps[topic] { give(up: record) }
+    }
+
     /// An app attaches to its topic without asking for a token.
     func attach(_ topic: String, for stream: AppStream) {
         do {

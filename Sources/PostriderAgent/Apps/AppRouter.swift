@@ -12,6 +12,8 @@ import PostriderTransport
 final class AppRouter {
     private let parts: AgentParts
     private let scheduler: any Scheduler
+    /// The distributor of UnifiedPush; nil if there is none.
+    var distributor: Distributor?
     /// Armed while the disk refuses a commit.
     private lazy var retry = scheduler.makeTimer { [unowned self] in endTurn() }
     /// Armed while the disk has no room to copy the write-ahead log into the database.
@@ -59,6 +61,7 @@ final class AppRouter {
         case .connected(let welcome):
             parts.center.relayShows(Moment(milliseconds: welcome.nowMilliseconds))
             parts.registrations.welcomed(welcome.registrations)
+            distributor?.welcomed(welcome.webPushURL)
             parts.channels.subscribeAnew()
             parts.reporter.linkIsUp()
         case .ended:

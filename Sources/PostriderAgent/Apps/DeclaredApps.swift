@@ -1,3 +1,4 @@
+import PostriderCourier
 import PostriderNotifications
 
 /// What the operator has declared about apps and handlers.
@@ -27,6 +28,8 @@ final class DeclaredApps {
 
     /// How many milliseconds an app may take for a delivery; nil for no bound.
     func handlerMilliseconds(of topic: String) -> Int? {
+        // The distributor waits for apps that are not there.
+        guard !RegisterWebPush.hasForm(topic) else { return nil }
         guard let manifest = manifests[topic] else { return Limits.handlerSeconds.usual * 1000 }
         // Each run of a handler has its own time limit.
         guard manifest.handler == nil else { return nil }

@@ -45,6 +45,8 @@ public enum AgentControl {
         public var busySeconds: Int?
         /// How many deliveries are under way to it then.
         public var underWay: Int?
+        /// Its name on the session bus, if it is an app of UnifiedPush.
+        public var service: String?
     }
 
     /// An element of `GET /v1/inbox` and `GET /v1/dead-letters`.

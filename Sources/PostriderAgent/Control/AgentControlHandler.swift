@@ -102,7 +102,7 @@ final class AgentControlHandler {
                         ?? state.consents[topic].status)
                         .word,
                     inbox: waiting, busySeconds: stay.map { $0.milliseconds / 1000 },
-                    underWay: stay?.count))
+                    underWay: stay?.count, service: state.connectors.record(of: topic)?.service))
         }
         return apps
     }

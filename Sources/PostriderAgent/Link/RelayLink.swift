@@ -103,7 +103,9 @@ final class RelayLink: OutboundLink {
     }
 
     private func connect(as device: EnrollResponse) {
-        let client = maker.makeClient(as: device, topics: state.apps.wanted, delegate: self)
+        let topics = state.apps.wanted.filter { !RegisterWebPush.hasForm($0.key) }
+        let client = maker.makeClient(as: device, topics: topics, delegate: self)
+        for record in state.connectors.records.values { client.send(.registerWebPush(record.wish)) }
         for topic in state.apps.unwanted { client.send(.unregister(topic: topic)) }
         client.send(.reception(reception))
         self.client = client

@@ -49,6 +49,9 @@ public struct AgentConfiguration: Sendable {
     /// The session bus on which alerts are shown; nil if they are not.
     public var sessionBus: BusAddress?
 
+    /// Whether apps of the session can register by UnifiedPush, over the session bus.
+    public var isDistributor = false
+
     /// Whether the relay's trace is told what became of notifications.
     public var reports = true
 

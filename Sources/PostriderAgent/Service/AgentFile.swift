@@ -16,6 +16,7 @@ final class AgentFile: DatabaseFile {
     let consents: ConsentRegister
     let reports: ReportRegister
     let clock: ClockRegister
+    let connectors: ConnectorRegister
 
     init(path: String) throws(StoreError) {
         database = try Database(path: path, schema: Self.schema)
@@ -31,6 +32,7 @@ final class AgentFile: DatabaseFile {
         consents = try ConsentRegister(database)
         reports = try ReportRegister(database)
         clock = try ClockRegister(database)
+        connectors = try ConnectorRegister(database)
         // Both keep the database, and end with it.
         database.whenTransactionEnds = { [unowned inbox, unowned presentation] isCommitted in
             inbox.transactionEnded(isCommitted)
@@ -43,6 +45,7 @@ final class AgentFile: DatabaseFile {
         try centers.load()
         try processes.load()
         try consents.load()
+        try connectors.load()
         inbox.fileWasOpened()
     }
 
@@ -88,5 +91,6 @@ final class AgentFile: DatabaseFile {
             CenterRegister.optionStep + AlertRegister.changeStep,
             ConsentRegister.optionStep,
             ReportRegister.schemaStep,
+            ConnectorRegister.schemaStep,
         ])
 }

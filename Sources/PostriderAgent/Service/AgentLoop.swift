@@ -92,6 +92,11 @@ final class AgentLoop {
         handlers = HandlerPrograms(
             configuration.manifests, registrations: parts.registrations, deliveries: parts.deliveries,
             programs: ProgramHandlers(processes, launcher), units: units, scheduler: loop, log: log)
+        if configuration.isDistributor, let address = configuration.sessionBus {
+            router.distributor = Distributor(
+                parts, link: link, caller: DistributorBus(bus(address), log: log), scheduler: loop,
+                random: { entropy.next() }, log: log)
+        }
         let control = AgentControlHandler(parts, handlers: handlers, link: link, scheduler: loop, log: log)
         server = AppServer(
             router: router, system: parts.system, control: control, scheduler: loop,
@@ -133,6 +138,7 @@ final class AgentLoop {
         timer.arm(afterMilliseconds: Self.lookMilliseconds)
         parts.lifecycle.start()
         handlers.start()
+        router.distributor?.start()
         parts.authorizations.applyDecisions()
         parts.presenter.start()
         parts.center.start()
@@ -192,6 +198,7 @@ final class AgentLoop {
     private func closeIfAppsEnded() {
         guard ending.haveAppsEnded else { return }
         units.stop()
+        router.distributor?.stop()
         server.close()
     }
 

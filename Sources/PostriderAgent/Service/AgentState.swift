@@ -33,6 +33,9 @@ final class AgentState {
     /// The clock by which the schedule was computed.
     let clock: ClockRegister
 
+    /// The registrations of UnifiedPush.
+    var connectors: ConnectorRegister { trusted.file.connectors }
+
     /// How many transactions have been committed.
     var commits: Int { database.commits }
 

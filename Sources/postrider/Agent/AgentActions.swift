@@ -161,8 +161,9 @@ enum AgentActions {
     }
 
     private static func state(of app: AgentControl.App) -> String {
-        guard let seconds = app.busySeconds, let count = app.underWay else { return app.state }
-        return "\(app.state), busy for \(seconds) s with \(count) notification\(count == 1 ? "" : "s")"
+        let state = app.service.map { "\(app.state), \($0) by UnifiedPush" } ?? app.state
+        guard let seconds = app.busySeconds, let count = app.underWay else { return state }
+        return "\(state), busy for \(seconds) s with \(count) notification\(count == 1 ? "" : "s")"
     }
 
     static func describe(_ messages: [AgentControl.Message]) -> String {

@@ -23,6 +23,7 @@ enum AgentSetting: String, SettingName {
     case savePower = "save-power"
     case onClone = "on-clone"
     case sessionBus = "session-bus"
+    case unifiedPush = "unifiedpush"
     case metricsAddress = "metrics-address"
     case logLevel = "log-level"
     case logFormat = "log-format"
@@ -84,6 +85,10 @@ enum AgentSetting: String, SettingName {
             .value(
                 rawValue, "BUS",
                 "The bus of the desktop where alerts are shown: an address, off, or auto (if not given).")
+        case .unifiedPush:
+            .value(
+                rawValue, "true|false",
+                "Whether apps on the session bus can register by UnifiedPush; false if not given.")
         case .metricsAddress:
             .value(
                 rawValue, "ADDRESS|off",

@@ -100,6 +100,12 @@ struct AgentSettings {
             agent.deliveryAttempts = count
         }
         agent.sessionBus = try Self.sessionBus(texts, environment)
+        agent.isDistributor = try texts.boolean(.unifiedPush) ?? false
+        guard !agent.isDistributor || agent.sessionBus != nil else {
+            throw texts.mistake(
+                .unifiedPush,
+                "needs a session bus: run the agent in the user's session, or name the bus in session-bus")
+        }
         agent.reports = try texts.boolean(.reports) ?? true
         agent.onClone = try texts.choice(.onClone, of: ClonePolicy.self) ?? .wait
         agent.powerSaving = (try texts.choice(.savePower, of: PowerWish.self) ?? .auto).powerSaving

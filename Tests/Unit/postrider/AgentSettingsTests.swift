@@ -121,6 +121,17 @@ struct AgentSettingsTests {
                 == "unix:path=/b")
     }
 
+    @Test("let apps register by UnifiedPush if they say so, and there is a session bus")
+    func unifiedPush() throws {
+        let own = ["XDG_RUNTIME_DIR": "/run/user/7", "POSTRIDER_UNIFIEDPUSH": "true"]
+        #expect(try !settings(needed).agent.isDistributor)
+        #expect(try settings(needed, environment: own).agent.isDistributor)
+        let error = #expect(throws: (any Error).self) {
+            try settings(needed + ["--unifiedpush", "true", "--session-bus", "off"], environment: own)
+        }
+        #expect(error.map { "\($0)".contains("needs a session bus") } == true)
+    }
+
     @Test(
         "that are wrong are told with their place and what to do",
         arguments: [
