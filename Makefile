@@ -21,7 +21,7 @@ SEEDS ?=
 TARGET ?=
 ROWS ?=
 
-.PHONY: help deps build release package container test test-unit test-tsan test-asan test-package test-container fuzz simulate torture bench growth costs figures \
+.PHONY: help deps build release package container test test-unit test-tsan test-asan test-package test-container test-unifiedpush fuzz simulate torture bench growth costs figures \
 	client-behaviour format format-check demo provider-api docs diagrams screenshot screenshots-console clean
 
 help: ## List all tasks
@@ -88,6 +88,10 @@ test-package: release ## Install the package into a fresh Debian, and try its se
 
 test-container: container ## Try the container image with podman: dev, serve and the compose file (as root)
 	Tests/Container/run.sh
+
+test-unifiedpush: deps ## Try KDE's stock connector library, from Debian's next release, as an app of the agent (as root)
+	swift build
+	Tests/UnifiedPush/run.sh
 
 # The tests use the stored inputs (Tests/Fuzz/Corpora); the fuzzer makes new ones.
 fuzz: ## Fuzz all code that reads bytes of strangers (SECONDS=60 for each TARGET, or for one)
