@@ -98,6 +98,14 @@ final class AppDeliveries {
         return true
     }
 
+    /// A delivery is of no use any more, so that the app does not get it.
+    func drop(_ delivery: UInt64, of stream: AppStream) {
+        let rows = stream.settle([delivery], at: scheduler.now) ?? []
+        changes.handled += rows.map(\.row)
+        changes.unsettled.formUnion(rows.map(\.topic))
+        streams.markDue(topicsOf: stream)
+    }
+
     /// An app could not handle a delivery. Returns false if it was never sent to it.
     func failed(_ failed: Failed, by stream: AppStream) -> Bool {
         guard let rows = stream.settle([failed.delivery], at: scheduler.now) else { return false }

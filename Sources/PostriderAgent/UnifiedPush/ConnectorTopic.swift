@@ -26,6 +26,7 @@ final class ConnectorTopic {
         let identity: NotificationIdentity
         let payload: [UInt8]
         let expiration: Expiration
+        let collapse: String?
     }
 
     private enum State { case idle, calling, blocked }
@@ -81,10 +82,11 @@ final class ConnectorTopic {
         case .refused(let refused): tell(.refused(refused.reason))
         case .unregistered: tell(.ended)
         case .deliver(let deliver):
+            dropReplaced(by: deliver)
             queue.append(
                 Message(
                     delivery: deliver.delivery, identity: deliver.identity, payload: deliver.payload,
-                    expiration: deliver.expiration))
+                    expiration: deliver.expiration, collapse: deliver.collapseIdentifier))
             // The agent is in the middle of handing over, so this waits for the next turn.
             turn.arm(afterMilliseconds: 0)
         default: break
@@ -134,13 +136,24 @@ final class ConnectorTopic {
         retry.arm(afterMilliseconds: Limits.absentConnectorMilliseconds)
     }
 
+    /// Drops the messages that a newer one with the same `Topic` replaces, but for one that the app may have already
+    /// (RFC 8030, section 5.4).
+    private func dropReplaced(by deliver: Deliver) {
+        guard let collapse = deliver.collapseIdentifier else { return }
+        let replaced = queue.dropFirst(state == .calling ? 1 : 0).filter { $0.collapse == collapse }
+        for message in replaced {
+            queue.removeAll { $0.delivery == message.delivery }
+            deliveries.drop(message.delivery, of: stream)
+        }
+    }
+
     /// Drops messages whose time is over (RFC 8030, section 5.2).
     private func dropExpired() {
         while let message = queue.first, case .at(let end) = message.expiration,
             end.milliseconds <= scheduler.wallMilliseconds
         {
             queue.removeFirst()
-            _ = deliveries.handled([message.delivery], by: stream)
+            deliveries.drop(message.delivery, of: stream)
             log.info(
                 "a message for \(record.service) has expired, \(message.identity)",
                 kind: "connector expired: \(record.topic)",

@@ -203,7 +203,8 @@ extension Limits {
 extension String {
     /// The longest prefix of whole characters that has at most this many bytes.
     fileprivate func cut(toBytes most: Int) -> String {
-        var text = self
+        // No character has less than a byte.
+        var text = String(prefix(most))
         while text.utf8.count > most { text.removeLast() }
         return text
     }

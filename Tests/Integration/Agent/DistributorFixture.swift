@@ -163,7 +163,9 @@ final class DistributorFixture {
     }
 
     /// Messages of an app's server arrive.
-    func arrive(_ numbers: UInt64..., for token: String = "t", until end: Int64? = nil) throws {
+    func arrive(
+        _ numbers: UInt64..., for token: String = "t", until end: Int64? = nil, collapse: String? = nil
+    ) throws {
         for number in numbers {
             agent.router.receive(
                 .delivered(
@@ -171,7 +173,7 @@ final class DistributorFixture {
                         delivery: number, identity: NotificationIdentity(high: 0, low: number),
                         topic: try topic(token), payload: [UInt8(number), 0xFF], priority: .immediate,
                         expiration: end.map { .at(Moment(milliseconds: $0)) } ?? .nowOrNever,
-                        collapseIdentifier: nil, pushType: nil, acceptedAt: Moment(milliseconds: 1))))
+                        collapseIdentifier: collapse, pushType: nil, acceptedAt: Moment(milliseconds: 1))))
         }
         turn()
     }

@@ -102,6 +102,20 @@ struct DistributorMessageTests {
         #expect(fixture.caller.messages == [[2, 0xFF]])
     }
 
+    @Test("replaces messages of the same topic that wait, but for one that the app may have already")
+    func topics() throws {
+        try fixture.register()
+        try fixture.arrive(1, collapse: "a")
+        try fixture.arrive(2, 3, collapse: "a")
+        try fixture.arrive(4, collapse: "b")
+        for _ in 0..<3 {
+            fixture.caller.answer()
+            fixture.turn()
+        }
+        #expect(fixture.caller.messages == [[1, 0xFF], [3, 0xFF], [4, 0xFF]])
+        #expect(try fixture.waitingInInbox() == 0 && fixture.caller.open.isEmpty)
+    }
+
     @Test("asks an app of version 1, whose methods answer nothing, whether it has read the message")
     func versionOne() throws {
         try fixture.register(version: .one)
