@@ -89,7 +89,7 @@ test-package: release ## Install the package into a fresh Debian, and try its se
 test-container: container ## Try the container image with podman: dev, serve and the compose file (as root)
 	Tests/Container/run.sh
 
-test-unifiedpush: deps ## Try KDE's stock connector library, from Debian's next release, as an app of the agent (as root)
+test-unifiedpush: deps ## Try UnifiedPush with KDE's connector library and distributor, from Debian's next release (as root)
 	swift build
 	Tests/UnifiedPush/run.sh
 

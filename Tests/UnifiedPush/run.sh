@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tries UnifiedPush with KDE's stock connector library, which is in Debian's next release (forky): makes a Debian of that in a
-# temporary folder, and removes it. The relay and the agent of this tree run beside it. `make test-unifiedpush` builds first.
+# Tries UnifiedPush with KDE's stock connector library and distributor, which are in Debian's next release (forky): makes a Debian of
+# that in a temporary folder, and removes it. The relay and the agent of this tree run beside it. `make test-unifiedpush` builds first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -18,7 +18,7 @@ mirror="$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' "Codena
 [[ -n $mirror ]] || fail "apt knows no mirror of this machine's Debian"
 
 echo "making a Debian"
-debootstrap --variant=minbase --include=dbus,libkunifiedpush-dev,qt6-base-dev,g++ forky "$machine" "$mirror" \
+debootstrap --variant=minbase --include=dbus,kunifiedpush,libkunifiedpush-dev,qt6-base-dev,g++ forky "$machine" "$mirror" \
     /usr/share/debootstrap/scripts/sid >"$folder/log" 2>&1 || { tail "$folder/log" >&2; fail "debootstrap has failed"; }
 mkdir "$machine/srv/trial"
 cp Tests/UnifiedPush/app.cpp "$machine/srv/trial"
