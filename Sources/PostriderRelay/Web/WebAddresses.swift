@@ -23,9 +23,12 @@ struct WebAddresses {
     /// The origin: `https://push.example.org`.
     private let origin: String
     private let codec: DeviceTokenCodec
+    /// What the URLs of subscriptions begin with; empty if there is no web port.
+    let subscriptionPrefix: String
 
     init(origin: String, codec: DeviceTokenCodec) {
         self.origin = origin
+        subscriptionPrefix = origin.isEmpty ? "" : "\(origin)/push/"
         self.codec = codec
     }
 
@@ -39,9 +42,6 @@ struct WebAddresses {
         default: return nil
         }
     }
-
-    /// What the URLs of subscriptions begin with; empty if there is no web port.
-    var subscriptionPrefix: String { origin.isEmpty ? "" : "\(origin)/push/" }
 
     /// The URL of a subscription.
     func subscription(of device: DeviceIdentity, _ number: RegistrationNumber) -> String {

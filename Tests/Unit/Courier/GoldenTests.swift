@@ -61,6 +61,12 @@ import Testing
             "0a8401083c10401a270a03612e6212" + tokenHex + "1a270a03632e6412" + tokenHex + "1a290a03652e6612"
                 + tokenHex + "180120e807"
         )
+        try check(
+            RelayMessage.welcome(
+                Welcome(
+                    keepaliveSeconds: 60, window: 64, registrations: [], pending: 0,
+                    webPushURL: "https://a/push/")),
+            "0a15083c1040320f68747470733a2f2f612f707573682f")
         try check(RelayMessage.registered(Samples.registered), "12270a03612e6212" + tokenHex)
         try check(RelayMessage.registered(Samples.development), "12290a03652e6612" + tokenHex + "1801")
         try check(RelayMessage.unregistered(topic: "a.b"), "1a050a03612e62")

@@ -15,6 +15,7 @@ import Testing
         encoded(DeviceMessage.subscribe(Samples.subscribe)),
         encoded(DeviceMessage.unsubscribe(Samples.channel)),
         encoded(DeviceMessage.report(Samples.report)),
+        encoded(DeviceMessage.registerWebPush(RegisterWebPush(topic: "web-push.a", senderKey: [4, 5]))),
         encoded(RelayMessage.subscribed(Samples.channel)),
         encoded(RelayMessage.unsubscribed(Samples.unsubscribed)),
         encoded(RelayMessage.broadcast(Samples.broadcast)),

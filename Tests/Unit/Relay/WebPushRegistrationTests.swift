@@ -143,6 +143,17 @@ struct WebPushRegistrationTests {
         #expect(try house.post([1], to: endpoint).status == 410)
     }
 
+    @Test("is refused when the quota of Web Push has no room")
+    func quota() throws {
+        house.shard.context.quotas.replace(
+            QuotaSet(["topic=web-push devices=1"].compactMap(Quota.init)))
+        _ = try register()
+        guard case .refused(let refused) = try ask("web-push.another") else {
+            throw Refusal(heard: "\(line.news)")
+        }
+        #expect(refused.reason == "The quota of the app or its team has no room for another device.")
+    }
+
     @Test("counts in metrics under one topic, as browsers do")
     func metrics() throws {
         let endpoint = try register()
