@@ -139,6 +139,28 @@ enum PostgresSchema {
             )
             """
         ],
+        // The members of a cluster, and which of them has which partition of the devices.
+        [
+            """
+            CREATE TABLE member (
+                name text PRIMARY KEY,
+                holder text NOT NULL,
+                session bigint NOT NULL,
+                generation bigint NOT NULL,
+                beat bigint NOT NULL,
+                is_draining bigint NOT NULL
+            )
+            """,
+            "CREATE TABLE placement (number bigint PRIMARY KEY, node text)",
+            "INSERT INTO placement (number) SELECT generate_series(0, 1023)",
+            """
+            CREATE TABLE registry_version (
+                number bigint PRIMARY KEY CHECK (number = 1),
+                version bigint NOT NULL
+            )
+            """,
+            "INSERT INTO registry_version VALUES (1, 0)",
+        ],
     ]
 
     /// Settings of PostgreSQL for the queue, which other engines may refuse. Its rows live for moments, so they are
@@ -155,6 +177,38 @@ enum PostgresSchema {
         """,
         "ALTER TABLE queue ALTER COLUMN payload SET STORAGE EXTERNAL",
     ]
+
+    /// The partition of the device whose identity is in this column (``Partition/init(of:)``).
+    static func partition(of column: String) -> String {
+        "(get_byte(\(column), 10) % 4 * 256 + get_byte(\(column), 11))"
+    }
+
+    /// Makes the indexes by which a node loads partitions. A relay that has a database alone needs none of them, and
+    /// does not pay for them.
+    static func prepareForNodes(_ connection: PostgresConnection) throws(PostgresFailure) {
+        let tables = [
+            ("queue", "device"), ("device", "identity"), ("registration", "device"), ("presence", "device"),
+            ("label", "device"), ("web_subscription", "device"),
+        ]
+        let found = try connection.run([
+            Request(
+                """
+                SELECT count(*) FROM pg_indexes
+                WHERE schemaname = 'postrider' AND indexname LIKE '%_partition'
+                """
+            )
+        ])
+        guard found.first?.rows.first?.integer(0) != Int64(tables.count) else { return }
+        let usual = connection.patience
+        connection.patience = patience
+        defer { connection.patience = usual }
+        for (table, column) in tables {
+            let place = partition(of: column)
+            _ = try connection.run([
+                Request("CREATE INDEX IF NOT EXISTS \(table)_partition ON \(table) (\(place))")
+            ])
+        }
+    }
 
     /// The newest version.
     static var version: Int { steps.count }

@@ -19,10 +19,12 @@ struct DatabasePlace: Sendable {
     }
 
     /// The settings of each connection. The server must not end a statement by itself: one that waits for a synchronous
-    /// standby would then be committed without it. The relay gives up by closing the connection instead.
+    /// standby would then be committed without it. The relay gives up by closing the connection instead. A fence that
+    /// has waited for a lock must see what was committed meanwhile, which is not so at higher levels of isolation.
     private static let settings = [
         "SET search_path = postrider", "SET statement_timeout = 0", "SET lock_timeout = 0",
         "SET idle_in_transaction_session_timeout = 0",
+        "SET default_transaction_isolation = 'read committed'",
     ]
 
     /// Makes a connection, and checks that the server keeps what it commits.
@@ -54,18 +56,31 @@ struct DatabasePlace: Sendable {
     }
 
     /// Prepares the statements of each batch.
-    func prepareStatements(_ connection: PostgresConnection) throws(PostgresFailure) {
-        try connection.prepare(QueueStatements.names + [Request(NodeClaim.fenceSQL, name: "fence")])
+    func prepareStatements(
+        _ connection: PostgresConnection, checks: PartitionChecks? = nil
+    ) throws(PostgresFailure) {
+        let fence = Request(NodeClaim.fenceSQL, name: "fence")
+        try connection.prepare(
+            QueueStatements.names + [fence] + (checks == nil ? [] : PartitionChecks.names))
+        guard checks != nil else { return }
+        // Whoever takes over waits for a transaction under way; one whose rest will never arrive must end.
+        _ = try connection.run([Request("SET idle_in_transaction_session_timeout = 1000")])
+    }
+
+    /// Makes the tables, or migrates them.
+    func checkSchema(_ connection: PostgresConnection) throws(StoreError) {
+        let version = try saying { () throws(PostgresFailure) in try PostgresSchema.prepare(connection) }
+        guard version <= PostgresSchema.version else {
+            throw StoreError(
+                .unusable,
+                "The database \(address) was written by a newer version (its schema is \(version), "
+                    + "this program knows \(PostgresSchema.version)): run that version.")
+        }
     }
 
     /// Calls `body`, and makes sentences of its failures.
     func saying<Value>(_ body: () throws(PostgresFailure) -> Value) throws(StoreError) -> Value {
         do throws(PostgresFailure) { return try body() } catch { throw StoreError(error, at: address) }
-    }
-
-    /// The sentence for a failed transaction.
-    func error(_ failure: PostgresFailure, isFenced: Bool) -> StoreError {
-        isFenced ? fencing : StoreError(failure, at: address)
     }
 
     /// The error of a relay whose node another one has taken over.

@@ -8,10 +8,14 @@ struct NodeClaim {
     /// The number of the claim; it rises with every claim of every node.
     private(set) var incarnation: Int64 = 0
 
-    init(name: String) {
+    init(name: String, holder: String = NodeClaim.drawHolder()) {
         self.name = name
-        holder =
-            String(UInt64.random(in: .min ... .max), radix: 16)
+        self.holder = holder
+    }
+
+    /// Draws a text that no other process has.
+    static func drawHolder() -> String {
+        String(UInt64.random(in: .min ... .max), radix: 16)
             + String(UInt64.random(in: .min ... .max), radix: 16)
     }
 

@@ -1,3 +1,4 @@
+import PostriderCluster
 public import PostriderNotifications
 public import PostriderStorage
 
@@ -12,6 +13,8 @@ public final class PostgresStore: Store {
     private let log: Log
     private var connection: PostgresConnection?
     private var claim: NodeClaim
+    /// Compares changes with the placement; nil if the relay has the database alone.
+    private let checks: PartitionChecks?
     private var reconnection: Reconnection
     /// Rows of batches whose outcome is unknown. The next batch removes them. By then it is known whether they exist,
     /// because connecting again moves the claim.
@@ -50,29 +53,30 @@ public final class PostgresStore: Store {
     }
 
     /// Opens the store at a place.
+    ///
+    /// - Parameter member: the claim of a node that has joined a cluster; nil for a relay that has the database alone.
     init(
-        _ place: DatabasePlace, directory: OwnedDirectory? = nil, log: Log,
+        _ place: DatabasePlace, member: NodeClaim? = nil, directory: OwnedDirectory? = nil, log: Log,
         whenFenced: @escaping (StoreError) -> Void = { _ in }
     ) throws(StoreError) {
         self.directory = directory
         self.whenFenced = whenFenced
         self.place = place
         self.log = log
-        var claim = NodeClaim(name: place.node)
+        checks = member.map { PartitionChecks(node: $0.name) }
         let opened = try place.open(log: log)
-        let version = try place.saying { () throws(PostgresFailure) in
-            try PostgresSchema.prepare(opened.connection)
+        var claim = member ?? NodeClaim(name: place.node)
+        if member == nil {
+            try place.checkSchema(opened.connection)
+            try place.removeDeadMembers(opened.connection)
         }
-        guard version <= PostgresSchema.version else {
-            throw StoreError(
-                .unusable,
-                "The database \(place.address) was written by a newer version (its schema is \(version), "
-                    + "this program knows \(PostgresSchema.version)): run that version.")
-        }
-        try place.saying { () throws(PostgresFailure) in
+        let isHeld = try place.saying { [checks] () throws(PostgresFailure) in
+            try place.prepareStatements(opened.connection, checks: checks)
+            if member != nil { return try claim.move(to: opened.connection) }
             try claim.take(opened.connection)
-            try place.prepareStatements(opened.connection)
+            return true
         }
+        guard isHeld else { throw place.exclusion }
         self.claim = claim
         reconnection = Reconnection(pauses: place.pauses)
         connection = opened.connection
@@ -92,14 +96,14 @@ public final class PostgresStore: Store {
 
     /// Returns everything in the registry.
     public func loadRegistry() throws(StoreError) -> Registry {
-        try RegistryReader(connection: connected(), address: place.address).load()
+        try reader().load()
     }
 
     /// Visits the entry of every stored notification in the order of rows, and returns the row below the first one of
     /// this process.
     public func scanQueue(_ visit: (QueueEntry) -> Void) throws(StoreError) -> QueueRow {
         var last = lastRowBefore
-        try RegistryReader(connection: connected(), address: place.address).scan { entry in
+        try reader().scan { entry in
             last = max(last, entry.row.value)
             visit(entry)
         }
@@ -136,7 +140,7 @@ public final class PostgresStore: Store {
     /// Applies changes to the registry in order, all or none. After a lost connection it is unknown which of the two
     /// happened. Applying the same changes again is harmless.
     public func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
-        let requests = changes.flatMap(RegistryStatements.of)
+        let requests = checks?.changes(of: changes) ?? changes.flatMap(RegistryStatements.of)
         completion(
             Result { () throws(StoreError) in
                 guard !requests.isEmpty else { return }
@@ -159,7 +163,8 @@ public final class PostgresStore: Store {
                 var batch = batch
                 batch.settled += doubtfulRows
                 do throws(PostgresFailure) {
-                    try connection.transaction([claim.fence] + QueueStatements.changes(of: batch))
+                    let requests = checks?.changes(of: batch) ?? QueueStatements.changes(of: batch)
+                    try connection.transaction([claim.fence] + requests)
                 } catch {
                     if error.isLost { doubtfulRows += batch.enqueued.map(\.row) }
                     throw error
@@ -187,7 +192,7 @@ public final class PostgresStore: Store {
                 return try body(connection)
             } catch {
                 let isGone = connection.isLost || error.isLost
-                let reported = place.error(error, isFenced: NodeClaim.isFenced(error))
+                let reported = sentence(for: error)
                 if isGone || reported.kind == .unreachable { self.connection = nil }
                 if isGone, !isRepeated {
                     isRepeated = true
@@ -196,6 +201,32 @@ public final class PostgresStore: Store {
                 if reported.kind == .fenced { fencing = reported }
                 throw reported
             }
+        }
+    }
+
+    /// The error when the node is not this process's any more.
+    private var loss: StoreError { checks == nil ? place.fencing : place.exclusion }
+
+    private func sentence(for failure: PostgresFailure) -> StoreError {
+        if let checks, PartitionChecks.isMisplaced(failure) { return checks.misplacement }
+        return NodeClaim.isFenced(failure) ? loss : StoreError(failure, at: place.address)
+    }
+
+    // MARK: - Partitions
+
+    /// The row below the first one of this process.
+    var firstRow: QueueRow { QueueRow(lastRowBefore) }
+
+    /// What reads the tables.
+    func reader() throws(StoreError) -> RegistryReader {
+        RegistryReader(connection: try connected(), address: place.address)
+    }
+
+    /// Throws if the node does not have these partitions.
+    func checkOwnership(of partitions: Set<Partition>) throws(StoreError) {
+        guard let checks else { return }
+        try attempt { connection throws(PostgresFailure) in
+            try connection.transaction([claim.fence, checks.owns(partitions)])
         }
     }
 
@@ -227,10 +258,10 @@ public final class PostgresStore: Store {
         let opened = try place.open(log: log)
         let isHeld = try place.saying { () throws(PostgresFailure) in
             guard try claim.move(to: opened.connection) else { return false }
-            try place.prepareStatements(opened.connection)
+            try place.prepareStatements(opened.connection, checks: checks)
             return true
         }
-        guard isHeld else { throw place.fencing }
+        guard isHeld else { throw loss }
         isLossy = opened.isLossy
         log.notice("the database \(place.address) is connected again")
         return opened.connection

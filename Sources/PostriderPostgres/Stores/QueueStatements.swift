@@ -20,12 +20,12 @@ enum QueueStatements {
         FROM queue WHERE number = ANY($1::bigint[])
         """, name: "select")
 
-    /// Returns the entries without their payloads, in the order of rows.
-    static let scan = Request(
+    /// Returns the entries without their payloads, in any order.
+    static let scan =
         """
         SELECT number, device, registration, priority, expires_at, identity, collapse_identifier, accepted_at
-        FROM queue ORDER BY number
-        """)
+        FROM queue
+        """
 
     /// The statements of a batch.
     static func changes(of batch: QueueBatch) -> [Request] {

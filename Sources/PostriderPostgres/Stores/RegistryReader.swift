@@ -1,3 +1,4 @@
+import PostriderCluster
 import PostriderNotifications
 import PostriderStorage
 
@@ -7,16 +8,17 @@ struct RegistryReader {
     let address: DatabaseAddress
 
     func load() throws(StoreError) -> Registry {
+        var registry = try loadShared()
+        try loadDevices(of: nil, into: &registry)
+        registry.lastRun = try all("SELECT started_at, alive_at, is_stopped FROM run", RelayRun.init(row:))
+            .first
+        return registry
+    }
+
+    /// Returns what every node of a cluster has.
+    func loadShared() throws(StoreError) -> Registry {
         var registry = Registry()
         registry.tokenSecrets = try all("SELECT secret FROM token_secret ORDER BY number") { $0.bytes(0) }
-        registry.devices = try all(
-            "SELECT identity, secret_digest, name, enrolled_at, seen_at FROM device ORDER BY identity",
-            DeviceRecord.init(row:))
-        registry.registrations = try all(
-            """
-            SELECT device, number, topic, registered_at, unregistered_at FROM registration
-            ORDER BY device, number
-            """, RegistrationRecord.init(row:))
         registry.providerKeys = try all(
             """
             SELECT identifier, team, public_key, added_at, environment, topics, related_key,
@@ -43,32 +45,77 @@ struct RegistryReader {
             SELECT channel, identity, topic, payload, priority, expires_at, push_type, accepted_at
             FROM broadcast ORDER BY channel
             """, Broadcast.init(row:))
-        registry.presences = try all(
-            "SELECT device, is_connected, since, address, agent, ending FROM presence ORDER BY device",
-            PresenceRecord.init(row:))
-        registry.labels = try all(
-            "SELECT device, name, is_given, tags FROM label ORDER BY device", DeviceLabel.init(row:))
-        registry.webSubscriptions = try all(
-            "SELECT device, number, channel, sender_key FROM web_subscription ORDER BY device, number",
-            WebSubscription.init(row:))
-        registry.lastRun = try all("SELECT started_at, alive_at, is_stopped FROM run", RelayRun.init(row:))
-            .first
         return registry
     }
 
-    /// Visits the entries of the queue in the order of rows.
-    func scan(_ visit: (QueueEntry) -> Void) throws(StoreError) {
-        try each(QueueStatements.scan) { row throws(StoreError) in
+    /// Returns the devices of partitions with all that belongs to them.
+    func load(_ partitions: Set<Partition>) throws(StoreError) -> Registry {
+        var registry = Registry()
+        try loadDevices(of: partitions, into: &registry)
+        return registry
+    }
+
+    /// Reads the tables of devices, whole or of these partitions.
+    private func loadDevices(
+        of partitions: Set<Partition>?, into registry: inout Registry
+    ) throws(StoreError) {
+        registry.devices = try all(
+            "SELECT identity, secret_digest, name, enrolled_at, seen_at FROM device",
+            of: partitions, by: "identity", DeviceRecord.init(row:))
+        registry.registrations = try all(
+            "SELECT device, number, topic, registered_at, unregistered_at FROM registration",
+            of: partitions, by: "device, number", RegistrationRecord.init(row:))
+        registry.presences = try all(
+            "SELECT device, is_connected, since, address, agent, ending FROM presence",
+            of: partitions, by: "device", PresenceRecord.init(row:))
+        registry.labels = try all(
+            "SELECT device, name, is_given, tags FROM label",
+            of: partitions, by: "device", DeviceLabel.init(row:))
+        registry.webSubscriptions = try all(
+            "SELECT device, number, channel, sender_key FROM web_subscription",
+            of: partitions, by: "device, number", WebSubscription.init(row:))
+    }
+
+    /// Visits the entries of the queue in the order of rows, of all devices or of those in partitions.
+    func scan(
+        _ partitions: Set<Partition>? = nil, _ visit: (QueueEntry) -> Void
+    ) throws(StoreError) {
+        let request = Self.request(QueueStatements.scan, of: partitions, by: "number", in: "device")
+        try each(request) { row throws(StoreError) in
             guard let entry = QueueEntry(row: row) else { throw damage }
             visit(entry)
         }
     }
 
+    private static func request(
+        _ sql: String, of partitions: Set<Partition>?, by order: String, in column: String
+    ) -> Request {
+        guard let partitions else { return Request("\(sql) ORDER BY \(order)") }
+        let place = PostgresSchema.partition(of: column)
+        return Request("\(sql) WHERE \(place) = ANY($1::bigint[]) ORDER BY \(order)") {
+            $0.add(partitions.map { Int64($0.number) })
+        }
+    }
+
+    /// The first column of the order has the identity of the device.
+    private func all<Record>(
+        _ sql: String, of partitions: Set<Partition>?, by order: String, _ record: (PostgresRow) -> Record?
+    ) throws(StoreError) -> [Record] {
+        let column = String(order.prefix { $0 != "," })
+        return try all(Self.request(sql, of: partitions, by: order, in: column), record)
+    }
+
     private func all<Record>(
         _ sql: String, _ record: (PostgresRow) -> Record?
     ) throws(StoreError) -> [Record] {
+        try all(Request(sql), record)
+    }
+
+    private func all<Record>(
+        _ request: Request, _ record: (PostgresRow) -> Record?
+    ) throws(StoreError) -> [Record] {
         var records: [Record] = []
-        try each(Request(sql)) { row throws(StoreError) in
+        try each(request) { row throws(StoreError) in
             guard let record = record(row) else { throw damage }
             records.append(record)
         }

@@ -1,0 +1,152 @@
+public import PostriderCluster
+public import PostriderNotifications
+
+/// A node's access to the members of its cluster, in the cluster's PostgreSQL database. It has a connection of its own.
+///
+/// The server may be silent for a part of a lease only; then the connection is closed, and the next call makes a new
+/// one, which takes the effect from everything that the old one has sent.
+public final class PostgresClusterStore: ClusterStore {
+    let place: DatabasePlace
+    private let log: Log
+    private(set) var statements: MemberStatements
+    private var connection: PostgresConnection?
+
+    /// The part of the usual lease for which an answer is waited for, in milliseconds; and for which a change waits for
+    /// the commits of others.
+    private static let (patience, lockPatience): (CInt, Int) = (600, 400)
+
+    /// Opens the database, and makes or migrates its tables.
+    ///
+    /// - Parameter acceptsLosses: whether a database is used that may lose what it has committed.
+    /// - Throws: what ``PostgresStore`` throws, and ``StoreError`` of kind ``StoreError/Kind/unusable`` if the
+    ///   database has another number of partitions.
+    public convenience init(
+        _ address: DatabaseAddress, name: NodeName, acceptsLosses: Bool = false, log: Log
+    ) throws(StoreError) {
+        try self.init(
+            DatabasePlace(address: address, node: name.text, acceptsLosses: acceptsLosses), name: name,
+            log: log)
+    }
+
+    init(_ place: DatabasePlace, name: NodeName, log: Log) throws(StoreError) {
+        self.place = place
+        self.log = log
+        statements = MemberStatements(name: name, holder: NodeClaim.drawHolder())
+        let opened = try place.open(log: log)
+        try place.checkSchema(opened.connection)
+        try place.saying { () throws(PostgresFailure) in try PostgresSchema.prepareForNodes(opened.connection)
+        }
+        connection = try begin(opened.connection)
+        _ = try look()
+    }
+
+    /// What the store of the node's ledger shows to the database, so that it is known as the member's.
+    var claim: NodeClaim { NodeClaim(name: statements.name.text, holder: statements.holder) }
+
+    /// Returns the cluster.
+    public func look() throws(StoreError) -> ClusterView {
+        try attempt { connection throws(PostgresFailure) in
+            try connection.run([MemberStatements.view])[...]
+        } then: { results throws(StoreError) in
+            try view(results.last?.rows ?? [])
+        }
+    }
+
+    /// Makes the node a member.
+    public func join(replacing dead: ClusterNode?) throws(StoreError) -> Bool {
+        try attempt { [statements] connection throws(PostgresFailure) in
+            try connection.transaction(statements.join(replacing: dead))
+        } then: { results throws(StoreError) in
+            guard let row = results.last?.rows.first else { return false }
+            if row.integer(2) > 0 { return true }
+            guard row.integer(1) == 0, row.integer(0) >= Limits.nodes else { return false }
+            throw StoreError(
+                .conflict, "The cluster has \(Limits.nodes) nodes, which is the most: end one of them first.")
+        }
+    }
+
+    /// Records a heartbeat and returns the cluster.
+    public func beat(_ number: Int64, isDraining: Bool) throws(StoreError) -> ClusterView {
+        try attempt { [statements] connection throws(PostgresFailure) in
+            try connection.transaction(statements.beat(number, isDraining: isDraining))
+        } then: { [statements] results throws(StoreError) in
+            guard results.dropFirst().first?.rows.isEmpty == false else {
+                throw StoreError(
+                    .conflict, "Heartbeat \(number) of '\(statements.name)' comes after a later one.")
+            }
+            return try view(results.last?.rows ?? [])
+        }
+    }
+
+    /// Makes a change.
+    public func change(_ change: ClusterChange) throws(StoreError) {
+        try attempt { [statements] connection throws(PostgresFailure) in
+            try connection.transaction(statements.change(change))
+        } then: { _ in
+        }
+    }
+
+    /// Ends the membership.
+    public func leave() throws(StoreError) {
+        try attempt { [statements] connection throws(PostgresFailure) in
+            try connection.transaction(statements.leave)
+        } then: { _ in
+        }
+    }
+
+    /// Closes the connection.
+    public func close() { connection = nil }
+
+    // MARK: - The connection
+
+    /// Makes a connection this store's only one.
+    private func begin(_ connection: PostgresConnection) throws(StoreError) -> PostgresConnection {
+        statements.session += 1
+        let requests = [Request("SET lock_timeout = \(Self.lockPatience)"), statements.renewal]
+        try place.saying { () throws(PostgresFailure) in _ = try connection.run(requests) }
+        connection.patience = Self.patience
+        return connection
+    }
+
+    /// Asks through the connection, which is made again if it was lost.
+    private func attempt<Value>(
+        _ ask: (PostgresConnection) throws(PostgresFailure) -> ArraySlice<PostgresResult>,
+        then read: (ArraySlice<PostgresResult>) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        let connection =
+            if let connection { connection } else { try begin(try place.open(log: log).connection) }
+        self.connection = connection
+        let results: ArraySlice<PostgresResult>
+        do throws(PostgresFailure) {
+            results = try ask(connection)
+        } catch {
+            if connection.isLost || error.isLost { self.connection = nil }
+            throw error.state == "22012" ? place.exclusion : StoreError(error, at: place.address)
+        }
+        return try read(results)
+    }
+
+    private func view(_ rows: [PostgresRow]) throws(StoreError) -> ClusterView {
+        var nodes: [ClusterNode] = []
+        var owners = [NodeName?](repeating: nil, count: Partition.count)
+        for row in rows {
+            guard row.integer(6) == Partition.count else {
+                throw StoreError(
+                    .unusable,
+                    "The cluster in the database \(place.address) has \(row.integer(6)) partitions, and this "
+                        + "program \(Partition.count): run the version that has made it.")
+            }
+            guard let name = NodeName(row.text(0)) else { continue }
+            nodes.append(
+                ClusterNode(
+                    name: name, generation: row.integer(1), beat: row.integer(2),
+                    isDraining: row.integer(3) != 0))
+            for number in row.text(4).split(separator: ",").compactMap({ Int($0) })
+            where owners.indices.contains(number) {
+                owners[number] = name
+            }
+        }
+        return ClusterView(
+            nodes: nodes, placement: Placement(owners: owners), registryVersion: rows.first?.integer(5) ?? 0)
+    }
+}

@@ -1,0 +1,53 @@
+public import PostriderCluster
+public import PostriderNotifications
+
+/// The store of a member's ledger, in the cluster's PostgreSQL database. It belongs to one thread at a time.
+public final class PostgresPartitionStore: PartitionStore {
+    private let store: PostgresStore
+
+    /// Creates the store of a node that has joined, on a connection of its own.
+    ///
+    /// - Parameter whenFenced: called once, when the node is not a member any more.
+    public init(
+        of member: PostgresClusterStore, log: Log, whenFenced: @escaping (StoreError) -> Void = { _ in }
+    ) throws(StoreError) {
+        store = try PostgresStore(member.place, member: member.claim, log: log, whenFenced: whenFenced)
+    }
+
+    /// Returns what every node has.
+    public func loadRegistry() throws(StoreError) -> Registry { try store.reader().loadShared() }
+
+    /// Visits nothing, and returns the row below the first one of the node.
+    public func scanQueue(_ visit: (QueueEntry) -> Void) throws(StoreError) -> QueueRow { store.firstRow }
+
+    /// Reads partitions that the node has.
+    public func load(
+        _ partitions: Set<Partition>, visit: (QueueEntry) -> Void
+    ) throws(StoreError) -> Registry {
+        try store.checkOwnership(of: partitions)
+        let reader = try store.reader()
+        let registry = try reader.load(partitions)
+        try reader.scan(partitions, visit)
+        return registry
+    }
+
+    /// Applies changes to the registry in order, all or none.
+    public func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
+        store.apply(changes, completion: completion)
+    }
+
+    /// Applies a batch to the queue, all or nothing.
+    public func commit(_ batch: QueueBatch, completion: @escaping (Result<Void, StoreError>) -> Void) {
+        store.commit(batch, completion: completion)
+    }
+
+    /// Returns the notifications of these rows in the given order, without those that do not exist.
+    public func read(
+        _ rows: [QueueRow], completion: @escaping (Result<[QueuedNotification], StoreError>) -> Void
+    ) {
+        store.read(rows, completion: completion)
+    }
+
+    /// Closes the connection.
+    public func close() { store.close() }
+}
