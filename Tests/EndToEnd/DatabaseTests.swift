@@ -30,6 +30,29 @@ extension EndToEnd {
             #expect(try server.run("SELECT 1") == "1\n")
         }
 
+        @Test("loses nothing that it accepted when a standby takes the place of the killed primary")
+        func promotion() async throws {
+            let primary = try DatabaseServer()
+            let database = try primary.makeDatabase()
+            let standby = try DatabaseServer(standbyOf: primary)
+            try primary.run("ALTER SYSTEM SET synchronous_standby_names = '*'")
+            try primary.run("SELECT pg_reload_conf()")
+            while try primary.run("SELECT sync_state FROM pg_stat_replication") != "sync\n" {}
+            let second = standby.socketFolder.replacing("/", with: "%2F")
+            try await onStage { stage in
+                let relay = try await stage.startRelay(options: ["--store", database + "," + second])
+                let flood = try stage.python(
+                    "flood.py", [relay.file, "--pushes", "1600", "--devices", "20", "--away", "--unordered"])
+                try await flood.line { $0 == "accepted 300" }
+                primary.stop(with: "KILL")
+                try await relay.program.line { $0.contains("notifications are not stored for now: ") }
+                try standby.run("SELECT pg_promote()")
+                try await relay.program.line { $0.contains("notifications are stored again") }
+                #expect(try await flood.exitCode() == 0, "\(flood.transcript)")
+                #expect(flood.output.last?.hasPrefix("all 1624 notifications arrived once") == true)
+            }
+        }
+
         @Test("has everything that its files had, and the other way round")
         func moves() async throws {
             let database = try DatabaseServer.shared.get().makeDatabase()

@@ -9,7 +9,15 @@ extension StoreError {
         let isRefusal = [
             "authentication failed", "no password supplied", "no pg_hba.conf entry", "does not exist",
         ].contains(where: message.contains)
-        if isReadOnly {
+        let isUntrusted = [
+            "certificate verify failed", "server certificate", "root certificate", "does not support SSL",
+        ].contains(where: message.contains)
+        if isUntrusted {
+            self.init(
+                .unreachable,
+                "The database \(address) does not prove by a certificate that it is the right one \(says): "
+                    + "correct sslrootcert or the host in 'store', or the certificate of its server.")
+        } else if isReadOnly {
             self.init(
                 .unreachable,
                 "The database \(address) is a standby that can only be read \(says): name the server that "

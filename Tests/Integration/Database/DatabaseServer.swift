@@ -9,7 +9,9 @@ public final class DatabaseServer: Sendable {
 
     /// The folder of the socket.
     public let socketFolder: String
-    private let folder: String
+    /// The folder of the server and of its certificates.
+    public let folder: String
+    private let port: Int
     private let settings: [String]
     private let keeper = Mutex<Keeper?>(nil)
 
@@ -29,22 +31,71 @@ public final class DatabaseServer: Sendable {
 
     /// Makes a server and starts it.
     ///
-    /// - Parameter settings: lines of its configuration, such as `fsync=off`.
-    public init(settings: [String] = []) throws {
+    /// - Parameters:
+    ///   - settings: lines of its configuration, such as `fsync=off`.
+    ///   - primary: the server whose standby it is, with a copy of what that one has; nil for a new server.
+    ///   - hasTLS: whether it also listens on 127.0.0.1, with a certificate for this address, and asks there for
+    ///     passwords.
+    public init(
+        settings: [String] = [], standbyOf primary: DatabaseServer? = nil, hasTLS: Bool = false
+    ) throws {
         folder = FileManager.default.temporaryDirectory.path + "/pg-" + UUID().uuidString.prefix(8)
         socketFolder = folder
-        self.settings = settings
+        port = hasTLS ? Int.random(in: 20_000..<30_000) : 5432
+        let tls = [
+            "listen_addresses=127.0.0.1", "ssl=on", "ssl_cert_file=\(folder)/server.pem",
+            "ssl_key_file=\(folder)/server.key",
+        ]
+        self.settings = settings + ["port=\(port)"] + (hasTLS ? tls : [])
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         if getuid() == 0 { _ = try Self.output("chown postgres \(folder) && chmod 755 \(folder)") }
-        _ = try Self.output(
-            "\(Self.asUser) \(Self.programs)/initdb --pgdata=\(folder)/data --username=postgres "
-                + "--encoding=UTF8 --locale=C --auth=trust --no-sync")
+        let data = "--pgdata=\(folder)/data --username=postgres --no-sync"
+        if let primary {
+            _ = try Self.output(
+                "\(Self.asUser) \(Self.programs)/pg_basebackup \(data) --host=\(primary.socketFolder) "
+                    + "--write-recovery-conf --wal-method=stream --checkpoint=fast")
+        } else {
+            _ = try Self.output(
+                "\(Self.asUser) \(Self.programs)/initdb \(data) --encoding=UTF8 --locale=C --auth=trust")
+        }
+        if hasTLS { try makeCertificates() }
         try start()
     }
 
     deinit {
         stop(with: "INT")
         try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// Makes an authority (`ca.pem`), the server's certificate, and an authority that has nothing to do with it
+    /// (`other.pem`).
+    private func makeCertificates() throws {
+        func authority(_ name: String) -> String {
+            """
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=\(name) \
+                -keyout \(folder)/\(name).key -out \(folder)/\(name).pem
+            """
+        }
+        _ = try Self.output(
+            """
+            set -e
+            \(authority("ca"))
+            \(authority("other"))
+            openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=database \
+                -keyout \(folder)/server.key -out \(folder)/server.csr
+            echo subjectAltName=IP:127.0.0.1 > \(folder)/names
+            openssl x509 -req -in \(folder)/server.csr -CA \(folder)/ca.pem -CAkey \(folder)/ca.key \
+                -CAcreateserial -days 2 -extfile \(folder)/names -out \(folder)/server.pem
+            chmod 600 \(folder)/server.key
+            [ $(id -u) != 0 ] || chown postgres \(folder)/server.key \(folder)/server.pem
+            printf 'local all all trust\\nhostssl all all 127.0.0.1/32 scram-sha-256\\n' \\
+                >\(folder)/data/pg_hba.conf
+            """)
+    }
+
+    /// The address of the server's other listener, for passwords and TLS.
+    public func address(of database: String, user: String, password: String, options: String) -> String {
+        "postgresql://\(user):\(password)@127.0.0.1:\(port)/\(database)?\(options)"
     }
 
     /// A PostgreSQL server refuses to run as root.
@@ -114,7 +165,7 @@ public final class DatabaseServer: Sendable {
 
     /// The connection string of a database.
     public func address(of database: String, user: String = "postgres") -> String {
-        "postgresql://\(user)@/\(database)?host=" + socketFolder.replacing("/", with: "%2F")
+        "postgresql://\(user)@/\(database)?port=\(port)&host=" + socketFolder.replacing("/", with: "%2F")
     }
 
     /// Runs SQL as the superuser, and returns what `psql` prints.
