@@ -19,7 +19,7 @@ import document
 import tally
 from harness import OPEN, RESERVE, TOKENS, Harness, connection_kib, main_phase, parser, phase, read, used
 from machine import CLIENT, SERVER, compile_c, cpu, description, missing, run, stop, workplace
-from peers import NCHAN, Peers
+from peers import NCHAN, POSTGRES, Peers
 
 US = "postrider"
 FLOOR = Path(__file__).with_name("floor.c")
@@ -112,6 +112,18 @@ class Bench(Harness):
                 run(*client, 40_000)
                 output = run(*client, 40_000 * self.seconds)
                 yield what, "Redis, log always synced", float(output.splitlines()[-1].split(",")[1].strip('"'))
+
+    def cluster(self):
+        """pushes a second that are stored when they are accepted, 1000 under way, with the store in PostgreSQL"""
+        what = "pushes a second"
+        pushing = ["push", "--absent", "--devices", 1000, "--in-flight", 1000, "--for", f"{self.seconds}s"]
+        if missing("postgres", "postgresql-15", POSTGRES):
+            return
+        with self.peers.postgres() as database:
+            ours = main_phase(self.own(*pushing, "--relay-setting", f"store={database}"))
+        yield what, US, ours["accepted"] / ours["seconds"]
+        files = main_phase(self.own(*pushing))
+        yield what, "the same relay, with files", files["accepted"] / files["seconds"]
 
     def idle(self):
         """KiB of the server's memory for each of 15,000 connected devices (less is better)"""
@@ -222,7 +234,7 @@ def show(figures):
 
 
 def main():
-    rows = ["accepts", "deliveries", "latency", "durable", "idle", "switches", "handshakes", "storm", "start", "counts"]
+    rows = ["accepts", "deliveries", "latency", "durable", "cluster", "idle", "switches", "handshakes", "storm", "start", "counts"]
     options = parser(rounds=5, seconds=4)
     options.add_argument("rows", nargs="*", metavar="ROW", help=" ".join(rows))
     options.add_argument("--plot")

@@ -3,13 +3,18 @@ the server's processor. A peer yields its process and its port."""
 
 import contextlib
 import getpass
+import os
 import shutil
 import subprocess
+import sys
+import tempfile
 import textwrap
+import time
 from pathlib import Path
 
-from machine import SERVER, free_port, start, stop, wait_for
+from machine import SERVER, finished, free_port, last_line, run, start, stop, wait_for
 
+POSTGRES = "/usr/lib/postgresql/15/bin/postgres"
 NCHAN = "/usr/lib/nginx/modules/ngx_nchan_module.so"
 
 
@@ -85,6 +90,37 @@ class Peers:
                           "--appendonly", "yes", "--appendfsync", "always", "--save", "", "--dir",
                           self.folder) as server:
             yield server.pid, port
+
+    @contextlib.contextmanager
+    def postgres(self):
+        """Yields the connection string of an empty database, whose server has Debian's settings and keeps what it commits.
+        It refuses to run as root, and then gets a folder of its own user's."""
+        with tempfile.TemporaryDirectory(prefix="pg-") as folder:
+            user = []
+            if os.getuid() == 0:
+                shutil.chown(folder, "postgres")
+                user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+            run(*user, Path(POSTGRES).with_name("initdb"), f"--pgdata={folder}/data", "--username=postgres",
+                "--encoding=UTF8", "--locale=C", "--auth=trust")
+            log = self.folder / "peer.log"
+            with log.open("w") as file:
+                server = start(*user, POSTGRES, "-D", f"{folder}/data", "-c", "listen_addresses=", "-c",
+                               f"unix_socket_directories={folder}", pinned=SERVER, stdout=file, stderr=subprocess.STDOUT)
+            try:
+                self.wait_for_postgres(folder, server, log)
+                yield f"postgresql://postgres@/postgres?host={folder.replace('/', '%2F')}"
+            finally:
+                stop(server)
+
+    @staticmethod
+    def wait_for_postgres(folder, server, log):
+        for _ in range(200):
+            if finished(Path(POSTGRES).with_name("pg_isready"), "--host", folder)[0] == 0:
+                return
+            if server.poll() is not None:
+                break
+            time.sleep(0.05)
+        sys.exit(f"PostgreSQL does not start: {last_line(log)}")
 
     def file(self, name, text):
         path = self.folder / name
