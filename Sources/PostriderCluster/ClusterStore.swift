@@ -39,8 +39,9 @@ public protocol ClusterStore: AnyObject {
 /// The store of a member's ledger. In addition to what every ``Store`` does, it compares each change with the
 /// placement in the database, in the same transaction:
 ///
-/// - A node that is not a member any more changes nothing (``StoreError/Kind/fenced``). A transaction that has passed
-///   this check is complete before the node's partitions become free.
+/// - A node that is not a member any more changes nothing (``StoreError/Kind/fenced``), for ever: a node that joins
+///   again needs a new store. A transaction that has passed this check is complete before the node's partitions
+///   become free.
 /// - A batch that appends a notification of a partition which the node does not have fails whole, and so do changes of
 ///   the registry with such a device (``StoreError/Kind/misplaced``).
 /// - Rows of such partitions are not removed, which is no error: they belong to their new owner.

@@ -8,7 +8,8 @@ import PostriderNotifications
 /// change that takes partitions from a node waits for it, and heartbeats do not.
 struct MemberStatements {
     let name: NodeName
-    let holder: String
+    /// Tells this membership from others of the same name.
+    var holder: String
     /// The number of the connection, by which what an earlier one has sent is recognised.
     var session: Int64 = 0
 

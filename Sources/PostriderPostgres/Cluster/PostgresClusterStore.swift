@@ -8,6 +8,8 @@ public import PostriderNotifications
 public final class PostgresClusterStore: ClusterStore {
     let place: DatabasePlace
     private let log: Log
+    /// They have another holder after each end of a membership, so that the ledger's store of an earlier one cannot
+    /// make changes for the next.
     private(set) var statements: MemberStatements
     private var connection: PostgresConnection?
 
@@ -45,7 +47,7 @@ public final class PostgresClusterStore: ClusterStore {
 
     /// Returns the cluster.
     public func look() throws(StoreError) -> ClusterView {
-        try attempt { connection throws(PostgresFailure) in
+        try attempt { connection, _ throws(PostgresFailure) in
             try connection.run([MemberStatements.view])[...]
         } then: { results throws(StoreError) in
             try view(results.last?.rows ?? [])
@@ -54,7 +56,8 @@ public final class PostgresClusterStore: ClusterStore {
 
     /// Makes the node a member.
     public func join(replacing dead: ClusterNode?) throws(StoreError) -> Bool {
-        try attempt { [statements] connection throws(PostgresFailure) in
+        if dead != nil { statements.holder = NodeClaim.drawHolder() }
+        return try attempt { connection, statements throws(PostgresFailure) in
             try connection.transaction(statements.join(replacing: dead))
         } then: { results throws(StoreError) in
             guard let row = results.last?.rows.first else { return false }
@@ -67,7 +70,7 @@ public final class PostgresClusterStore: ClusterStore {
 
     /// Records a heartbeat and returns the cluster.
     public func beat(_ number: Int64, isDraining: Bool) throws(StoreError) -> ClusterView {
-        try attempt { [statements] connection throws(PostgresFailure) in
+        try attempt { connection, statements throws(PostgresFailure) in
             try connection.transaction(statements.beat(number, isDraining: isDraining))
         } then: { [statements] results throws(StoreError) in
             guard results.dropFirst().first?.rows.isEmpty == false else {
@@ -80,7 +83,7 @@ public final class PostgresClusterStore: ClusterStore {
 
     /// Makes a change.
     public func change(_ change: ClusterChange) throws(StoreError) {
-        try attempt { [statements] connection throws(PostgresFailure) in
+        try attempt { connection, statements throws(PostgresFailure) in
             try connection.transaction(statements.change(change))
         } then: { _ in
         }
@@ -88,10 +91,11 @@ public final class PostgresClusterStore: ClusterStore {
 
     /// Ends the membership.
     public func leave() throws(StoreError) {
-        try attempt { [statements] connection throws(PostgresFailure) in
+        try attempt { connection, statements throws(PostgresFailure) in
             try connection.transaction(statements.leave)
         } then: { _ in
         }
+        statements.holder = NodeClaim.drawHolder()
     }
 
     /// Closes the connection.
@@ -108,20 +112,29 @@ public final class PostgresClusterStore: ClusterStore {
         return connection
     }
 
-    /// Asks through the connection, which is made again if it was lost.
+    /// The same place, for connections that are made while heartbeats are due.
+    private var quickPlace: DatabasePlace {
+        var place = place
+        place.patience = Self.patience
+        return place
+    }
+
+    /// Asks through the connection, which is made again if it was lost, with the statements of that connection.
     private func attempt<Value>(
-        _ ask: (PostgresConnection) throws(PostgresFailure) -> ArraySlice<PostgresResult>,
+        _ ask: (PostgresConnection, MemberStatements) throws(PostgresFailure) -> ArraySlice<PostgresResult>,
         then read: (ArraySlice<PostgresResult>) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         let connection =
-            if let connection { connection } else { try begin(try place.open(log: log).connection) }
+            if let connection { connection } else { try begin(try quickPlace.open(log: log).connection) }
         self.connection = connection
         let results: ArraySlice<PostgresResult>
         do throws(PostgresFailure) {
-            results = try ask(connection)
+            results = try ask(connection, statements)
         } catch {
             if connection.isLost || error.isLost { self.connection = nil }
-            throw error.state == "22012" ? place.exclusion : StoreError(error, at: place.address)
+            guard error.state == "22012" else { throw StoreError(error, at: place.address) }
+            statements.holder = NodeClaim.drawHolder()
+            throw place.exclusion
         }
         return try read(results)
     }

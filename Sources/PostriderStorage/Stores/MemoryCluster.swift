@@ -8,6 +8,8 @@ public final class MemoryCluster {
     struct Member {
         var node: ClusterNode
         let holder: Int
+        /// The generation with which it has joined.
+        let first: Int64
     }
 
     /// The registry and the queue of all partitions. While its fault is set, every call of every node fails with it.
@@ -45,6 +47,9 @@ public final class MemoryCluster {
         return member.node
     }
 
+    /// The generation with which a member has joined; nil if there is none of this name.
+    func firstGeneration(of name: NodeName) -> Int64? { members[name]?.first }
+
     func join(_ name: NodeName, holder: Int, replacing dead: ClusterNode?) throws(StoreError) -> Bool {
         if let dead { remove(dead) }
         if let member = members[name] { return member.holder == holder }
@@ -54,7 +59,7 @@ public final class MemoryCluster {
         }
         generation += 1
         let node = ClusterNode(name: name, generation: generation, beat: 0, isDraining: false)
-        members[name] = Member(node: node, holder: holder)
+        members[name] = Member(node: node, holder: holder, first: generation)
         return true
     }
 

@@ -5,6 +5,8 @@ public import PostriderNotifications
 public final class MemoryPartitionStore: PartitionStore {
     private let member: MemoryClusterStore
     private let store: MemoryStore
+    /// The membership that this store belongs to.
+    private let first: Int64?
 
     private var cluster: MemoryCluster { member.cluster }
 
@@ -12,6 +14,7 @@ public final class MemoryPartitionStore: PartitionStore {
     public init(of member: MemoryClusterStore) {
         self.member = member
         store = MemoryStore(disk: member.cluster.disk)
+        first = member.cluster.firstGeneration(of: member.name)
     }
 
     /// Returns what every node has.
@@ -80,7 +83,8 @@ public final class MemoryPartitionStore: PartitionStore {
     public func close() {}
 
     private func node() throws(StoreError) -> ClusterNode {
-        try cluster.member(member.name, holder: member.holder)
+        let isOver = cluster.firstGeneration(of: member.name) != first
+        return try cluster.member(member.name, holder: isOver ? 0 : member.holder)
     }
 
     private func checkOwnership(of partitions: some Sequence<Partition>) throws(StoreError) {

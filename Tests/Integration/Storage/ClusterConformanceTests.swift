@@ -106,6 +106,9 @@ import Testing
         #expect(entries.map(\.row.value) == [1])
         // It may come back as a node without partitions.
         #expect(try a.join(replacing: nil) && a.partitions(of: "a").isEmpty)
+        try a.claim([7])
+        failure(.fenced) { try ledger.commit(enqueue: [sample(3, in: 7)]) }
+        try ground.ledger(of: a).commit(enqueue: [sample(3, in: 7)])
     }
 
     @Test(

@@ -43,7 +43,7 @@ import Testing
         let node = try #require(try ground.member("a", claiming: [1, 2]) as? PostgresClusterStore)
         let early = node.statements
         node.close()
-        _ = try node.look()
+        _ = try node.beat(1, isDraining: false)
         var release = ClusterChange()
         release.released = [Partition(1)]
         let late = try place(ground, node: "a").open(log: .none).connection
@@ -52,8 +52,8 @@ import Testing
             #expect(error?.state == "22012")
         }
         try late.transaction(early.leave)
-        #expect(try node.partitions(of: "a") == [1, 2] && node.node("a")?.beat == 0)
-        _ = try node.beat(1, isDraining: false)
+        #expect(try node.partitions(of: "a") == [1, 2] && node.node("a")?.beat == 1)
+        _ = try node.beat(2, isDraining: false)
     }
 
     @Test(

@@ -1,0 +1,97 @@
+import DatabaseFixtures
+import PostriderCluster
+import PostriderNotifications
+import PostriderPostgres
+import Testing
+
+/// Memberships on a real server, in one thread and in real time.
+@Suite struct PostgresMembershipTests {
+    private final class Node {
+        let name: NodeName
+        private let store: PostgresClusterStore
+        private var membership: Membership
+        private(set) var drops = 0
+
+        private static let start = ContinuousClock.now
+
+        init(_ name: String, at address: String) throws {
+            self.name = try #require(NodeName(name))
+            store = try PostgresClusterStore(
+                try #require(DatabaseAddress(address)), name: self.name, acceptsLosses: true, log: .none)
+            membership = Membership(name: self.name)
+        }
+
+        private var now: UInt64 {
+            let (seconds, fraction) = Self.start.duration(to: .now).components
+            return UInt64(seconds) * 1_000_000_000 + UInt64(fraction / 1_000_000_000)
+        }
+
+        var served: Set<Partition> { membership.served(at: now) }
+
+        func run() {
+            var open = membership.turn(at: now)
+            while !open.isEmpty {
+                switch open.removeFirst() {
+                case .ask(let request): open += membership.answered(answer(request), at: now)
+                case .giveUp(let partitions): open += membership.gaveUp(partitions, at: now)
+                case .drop: drops += 1
+                case .load, .suspend, .resume, .end, .refuse: break
+                }
+            }
+        }
+
+        func close() { store.close() }
+
+        private func answer(_ request: MembershipRequest) -> MembershipAnswer {
+            do throws(StoreError) {
+                switch request {
+                case .look: return .view(try store.look())
+                case .join(let dead): return .joined(try store.join(replacing: dead))
+                case .beat(let number, let isDraining):
+                    return .view(try store.beat(number, isDraining: isDraining))
+                case .change(let change): try store.change(change)
+                case .leave: try store.leave()
+                }
+                return .done
+            } catch {
+                return error.kind == .fenced ? .fenced : .failed
+            }
+        }
+
+        /// Whether the database has everything that the node serves as the node's own.
+        func isOwner(of partitions: Set<Partition>) -> Bool {
+            (try? store.look()).map { partitions.isSubset(of: $0.placement.partitions(of: name)) } ?? true
+        }
+    }
+
+    /// Lets nodes run until they serve so many partitions, whoever has more.
+    private func run(_ nodes: [Node], until counts: [Int]) {
+        while nodes.map(\.served.count).sorted(by: >) != counts {
+            for node in nodes { node.run() }
+            let served = nodes.map(\.served)
+            #expect(served.reduce(Set()) { $0.union($1) }.count == served.map(\.count).reduce(0, +))
+        }
+        for node in nodes { #expect(node.isOwner(of: node.served)) }
+    }
+
+    @Test("Nodes share the partitions, take over those of a dead one, and outlive a crash of the server")
+    func life() throws {
+        let server = try DatabaseServer()
+        let address = try server.makeDatabase()
+        let nodes = try ["a", "b", "c"].map { try Node($0, at: address) }
+        run([nodes[0]], until: [1024])
+        run(nodes, until: [342, 341, 341])
+        // The third one is gone.
+        nodes[2].close()
+        run(Array(nodes[..<2]), until: [512, 512])
+        // The server crashes, and everybody stops to serve; then all goes on, and nobody is declared dead.
+        server.stop(with: "KILL")
+        run(Array(nodes[..<2]), until: [0, 0])
+        try server.start()
+        run(Array(nodes[..<2]), until: [512, 512])
+        #expect(nodes[..<2].allSatisfy { $0.drops == 0 })
+        // The third one comes to itself, and joins again.
+        run(nodes, until: [342, 341, 341])
+        #expect(nodes[2].drops == 1)
+    }
+}
