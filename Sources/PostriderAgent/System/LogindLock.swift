@@ -32,7 +32,7 @@ final class LogindLock: SleepLock {
         do {
             try connection.call(call) { [weak self] in self?.taken($0) }
         } catch {
-            log.notice("apps may be told too late that the device sleeps: \(error)")
+            tellMissing(error)
         }
     }
 
@@ -47,7 +47,18 @@ final class LogindLock: SleepLock {
             // The device may be asleep by now, or about to be: a lock that arrives late is released at once.
             guard isWanted, case .descriptor(let descriptor)? = reply.values.first else { return }
             lock = descriptor
-        case .failure(let error): log.notice("apps may be told too late that the device sleeps: \(error)")
+        case .failure(let error): tellMissing(error)
+        }
+    }
+
+    /// Without polkit, logind lets only root delay sleep. Many devices are set up so, on purpose.
+    private func tellMissing(_ error: any Error) {
+        if case BusError.refused("org.freedesktop.DBus.Error.AccessDenied", _) = error {
+            log.info(
+                "apps hear of sleep without a delay for their answers, because only root may delay it here; "
+                    + "the package polkitd lets the agent do so as well")
+        } else {
+            log.notice("apps may be told too late that the device sleeps: \(error)")
         }
     }
 }
