@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs the package into a fresh Debian without Swift, starts that under systemd, and tries there what trial.sh does.
-# Makes the machine in a temporary folder, with a network of its own, and removes it. `make test-package` builds first.
+# Installs the package into a fresh Debian without Swift, starts that under systemd, and tries there what trial.sh does, and in
+# another copy of it what fleet.sh does; arguments select some of these. Makes the machines in a temporary folder, with networks
+# of their own, and removes them. `make test-package` builds first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -12,18 +13,28 @@ for program in debootstrap systemd-nspawn; do
     command -v "$program" >/dev/null || fail "$program is missing: apt-get install debootstrap systemd-container debhelper"
 done
 
+trials=("$@")
+((${#trials[@]})) || trials=(trial fleet)
 folder="$(mktemp --directory)"
 trap 'rm -rf --one-file-system "$folder"' EXIT
 machine="$folder/machine"
 package="$(deploy/package.sh "$folder")"
 
 echo "making a machine"
-debootstrap --variant=minbase --include=systemd-sysv,dbus,openssl "$(. /etc/os-release; echo "$VERSION_CODENAME")" \
+debootstrap --variant=minbase --include=systemd-sysv,dbus,openssl,iproute2 "$(. /etc/os-release; echo "$VERSION_CODENAME")" \
     "$machine" >"$folder/log" 2>&1 || { tail "$folder/log" >&2; fail "debootstrap could not make a machine"; }
 printf '127.0.0.1 localhost\n' >"$machine/etc/hosts"
 mkdir "$machine/srv/trial"
-cp "$package" "$programs/postrider-example-app" Tests/Package/trial.sh "$machine/srv/trial"
-cat >"$machine/etc/systemd/system/trial.service" <<'TEXT'
+cp "$package" "$programs/postrider-example-app" Tests/Package/{common,trial,fleet}.sh "$machine/srv/trial"
+chroot "$machine" apt-get -qq install --yes --no-install-recommends "/srv/trial/${package##*/}" >"$folder/log" 2>&1 \
+    || { cat "$folder/log" >&2; fail "the package cannot be installed"; }
+
+scope=()
+[[ -d /run/systemd/system ]] || scope=(--keep-unit)
+for trial in "${trials[@]}"; do
+    copy="$folder/$trial"
+    cp --archive "$machine" "$copy"
+    cat >"$copy/etc/systemd/system/trial.service" <<TEXT
 [Unit]
 After=multi-user.target
 SuccessAction=poweroff-force
@@ -31,27 +42,26 @@ FailureAction=poweroff-force
 
 [Service]
 Type=oneshot
-ExecStart=/srv/trial/trial.sh
+Environment=SEED=${SEED:-$RANDOM}
+ExecStart=/srv/trial/$trial.sh
 StandardOutput=file:/srv/trial/output
 StandardError=inherit
-TimeoutStartSec=300
+TimeoutStartSec=900
 
 [Install]
 WantedBy=default.target
 TEXT
-chroot "$machine" systemctl --quiet enable trial.service
-chroot "$machine" apt-get -qq install --yes --no-install-recommends "/srv/trial/${package##*/}" >"$folder/log" 2>&1 \
-    || { cat "$folder/log" >&2; fail "the package cannot be installed"; }
+    chroot "$copy" systemctl --quiet enable trial.service
+    echo "starting a machine for $trial.sh"
+    timeout 1000 systemd-nspawn --quiet --directory "$copy" --boot --private-network --register=no "${scope[@]}" \
+        --console=pipe >"$folder/log" 2>&1 || { cat "$folder/log" >&2; fail "the machine did not end by itself"; }
+    cat "$copy/srv/trial/output"
+    tail -n 1 "$copy/srv/trial/output" | grep -q '^all of it$' || fail "$trial.sh: the last line is not true"
+    rm -rf --one-file-system "$copy"
+done
 
-# Devices have little room: the program of agent and relay, stripped, is held to 20 MB.
+# Devices have little room: the program of agent and relay, stripped, is held to 20 MB. This comes last, so that a program that
+# is too large is tried all the same.
 size="$(stat --format=%s "$machine/usr/bin/postrider")"
 ((size <= 20000000)) || fail "the installed program has $size bytes, more than 20000000"
 echo "the installed program has $size bytes"
-
-echo "starting it"
-scope=()
-[[ -d /run/systemd/system ]] || scope=(--keep-unit)
-timeout 400 systemd-nspawn --quiet --directory "$machine" --boot --private-network --register=no "${scope[@]}" \
-    --console=pipe >"$folder/log" 2>&1 || { cat "$folder/log" >&2; fail "the machine did not end by itself"; }
-cat "$machine/srv/trial/output"
-tail -n 1 "$machine/srv/trial/output" | grep -q '^all of it$' || fail "the last line is not true"

@@ -2,33 +2,9 @@
 # Within the machine that run.sh has made: configures relay and agent as docs/operate/install.md and
 # docs/operate/agent.md say, and tries what they promise under systemd. Each line of its output is a sentence that has been
 # found true, the last but for one that was not.
-set -Eeuo pipefail
-cd /srv/trial
+source "$(dirname "$0")/common.sh"
 topic=com.example.kiosk
 
-main_pid() { systemctl show --property MainPID --value "$1"; }
-
-# Waits until a command succeeds: systemd and the log are asked again, for neither tells.
-until_true() {
-    for _ in $(seq 300); do
-        if "$@" >/dev/null 2>&1; then return; fi
-        sleep 0.2
-    done
-    return 1
-}
-
-trap 'journalctl --no-pager --lines 40' ERR
-
-# Says a sentence, and whether the command after it finds it true within a minute.
-finds() {
-    echo "$1"
-    until_true "${@:2}" && return
-    echo "No: '${*:2}'"
-    false
-}
-
-logged() { journalctl --no-pager --unit "$1" | grep -q -- "$2"; }
-is_now() { [[ $(systemctl is-active "$1") == "$2" ]]; }
 app_process() { postrider agent apps | awk -v topic="$topic" '$1 == topic && $3 == "background" { print $4 }'; }
 app_goes_on() { [[ $(app_process) == "$app" ]]; }
 runs_as() { [[ $(stat --format %U "/proc/$1") == "$2" ]]; }
@@ -54,10 +30,6 @@ done
 finds "The unit of a user's agent is one that systemd understands." \
     env XDG_RUNTIME_DIR=/run systemd-analyze --user verify /usr/lib/systemd/user/postrider-agent.service
 finds "The package starts nothing that is not configured." is_now postrider inactive
-postrider certificates make issued --name relay.example.net >/dev/null
-install -m 644 issued/authority.pem /etc/postrider/ca.pem
-install -o postrider -g postrider -m 644 issued/relay.pem /etc/postrider/relay.pem
-install -o postrider -g postrider -m 600 issued/relay.key /etc/postrider/relay.key
 # on-presence is run by the relay's unit, which may write only into the relay's directory.
 cat >/usr/local/bin/presence <<'TEXT'
 #!/bin/sh
@@ -65,7 +37,7 @@ cat >>/var/lib/postrider/presence
 TEXT
 chmod 755 /usr/local/bin/presence
 echo "on-presence: /usr/local/bin/presence" >>/etc/postrider/postrider.yaml
-systemctl --quiet enable --now postrider
+start_relay relay.example.net
 finds "The relay is ready when systemctl says so." postrider status
 
 postrider topics add "$topic" --team-id DEF123GHIJ
