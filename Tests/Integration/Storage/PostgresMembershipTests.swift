@@ -66,7 +66,12 @@ import Testing
 
     /// Lets nodes run until they serve so many partitions, whoever has more.
     private func run(_ nodes: [Node], until counts: [Int]) {
+        let end = ContinuousClock.now + .seconds(60)
         while nodes.map(\.served.count).sorted(by: >) != counts {
+            guard ContinuousClock.now < end else {
+                Issue.record("the nodes serve \(nodes.map(\.served.count)), and not \(counts)")
+                return
+            }
             for node in nodes { node.run() }
             let served = nodes.map(\.served)
             #expect(served.reduce(Set()) { $0.union($1) }.count == served.map(\.count).reduce(0, +))
