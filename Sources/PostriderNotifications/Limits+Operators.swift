@@ -1,4 +1,8 @@
 extension Limits {
+    /// Tokens of plain sends. Each request with a token is compared with all of them.
+    public static let sendTokens = 1000
+    /// Topics of one token of plain sends.
+    public static let topicsOfSendToken = 32
     /// Bytes of one file of the audit. A change takes about 300 bytes.
     public static let auditFileBytes = 4 << 20
     /// Files of the audit, the newest included: 32 MiB, about 100,000 changes.

@@ -14,6 +14,21 @@ extension Limits {
     public static let webWaitingBytes = 16_384
     /// The most requests that one HTTP/2 connection of the web port may have open.
     public static let webStreams: UInt32 = 100
+    /// Days for which a receipt is kept beyond its message's time to live, if its sender does not fetch it.
+    public static let receiptDays: Int64 = 7
+    /// Receipts of one receipt subscription that its sender has not removed, at about 120 bytes each: 1.2 MiB. A
+    /// further one takes the place of the oldest.
+    public static let receiptsOfSubscription = 10_000
+    /// The same of all subscriptions of one shard: 12 MiB. Then a further one takes the place of the oldest of its
+    /// subscription, and one of a subscription without any is dropped.
+    public static let receipts = 100_000
+    /// Receipts in one answer: 32 KiB.
+    public static let receiptsAtOnce = 100
+    /// Requests that may wait for receipts of one subscription at the same time. A further one ends the oldest.
+    public static let receiptReaders = 4
+    /// Seconds that a request may wait for a receipt: as long as it wants, up to the second value. Both are below the
+    /// minute after which proxies give up on a silent request.
+    public static let receiptWaitSeconds = (usual: 30, most: 50)
     /// The most bytes of a WebSocket message of a device.
     public static let webMessageBytes = 16_384
     /// The most fragments of a WebSocket message.

@@ -207,6 +207,8 @@ public struct Registry: Hashable, Sendable {
     public var lastRun: RelayRun?
     /// The subscriptions of Web Push, in the order of device and number.
     public var webSubscriptions: [WebSubscription] = []
+    /// The tokens of plain sends.
+    public var sendTokens: [SendTokenRecord] = []
     /// The names and tags of devices, in the order of devices. Devices with neither are missing.
     public var labels: [DeviceLabel] = []
 
@@ -251,6 +253,10 @@ public enum RegistryChange: Hashable, Sendable {
     case putEnrolmentKey(EnrolmentKeyRecord)
     /// Removes an enrolment key. It is no error if it does not exist.
     case removeEnrolmentKey(name: String)
+    /// Adds a token of plain sends, or replaces the one with its name.
+    case putSendToken(SendTokenRecord)
+    /// Removes a token of plain sends. It is no error if it does not exist.
+    case removeSendToken(name: String)
     /// Notes that so many devices have enrolled with the key of this digest. If more are known, or there is no such
     /// key, it changes nothing.
     case countEnrolments(digest: [UInt8], used: Int)

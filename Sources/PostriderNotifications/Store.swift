@@ -90,12 +90,14 @@ public struct QueueBatch: Sendable {
     public var enqueued: [QueuedNotification] = []
     /// The rows to remove. It is no error if one does not exist.
     public var settled: [QueueRow] = []
+    /// The changes of receipts, in order.
+    public var receipts: [ReceiptChange] = []
 
     /// Creates an empty batch.
     public init() {}
 
     /// Whether the batch has no changes.
-    public var isEmpty: Bool { enqueued.isEmpty && settled.isEmpty }
+    public var isEmpty: Bool { enqueued.isEmpty && settled.isEmpty && receipts.isEmpty }
 }
 
 /// The interface of a storage engine for the registry and the queue of pending notifications.
@@ -112,6 +114,9 @@ public protocol Store: AnyObject {
     /// there is none), so that row numbers are never reused. A store that several processes may use one after another
     /// returns a greater number, below which all rows of earlier processes are. Called once, at start.
     func scanQueue(_ visit: (QueueEntry) -> Void) throws(StoreError) -> QueueRow
+
+    /// Returns all receipts in the order of rows. Called once, at start.
+    func loadReceipts() throws(StoreError) -> [Receipt]
 
     /// Applies changes to the registry in order, all or none. If another process has taken the store over, this and
     /// ``commit(_:completion:)`` fail (``StoreError/Kind/fenced``).

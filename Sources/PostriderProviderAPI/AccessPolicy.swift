@@ -48,6 +48,8 @@ package final class AccessPolicy: Sendable {
     package let broadcastTopics: Set<Topic>
     /// The enrolment keys. How often they were used is as of the policy.
     package let enrolmentKeys: [EnrolmentKeyRecord]
+    /// The tokens of plain sends.
+    let sendTokens: [SendTokenRecord]
 
     /// A policy of these records. A key that cannot be parsed is left out and logged. It was checked when it was added,
     /// so that happens only after the database was edited by hand.
@@ -56,6 +58,7 @@ package final class AccessPolicy: Sendable {
         providerKeys: [ProviderKeyRecord],
         topics: [TopicRecord],
         enrolmentKeys: [EnrolmentKeyRecord],
+        sendTokens: [SendTokenRecord] = [],
         log: Log
     ) {
         self.generation = generation
@@ -79,6 +82,7 @@ package final class AccessPolicy: Sendable {
             topics.map { ($0.topic, $0.team) }, uniquingKeysWith: { _, newest in newest })
         self.broadcastTopics = Set(topics.filter(\.takesBroadcasts).map(\.topic))
         self.enrolmentKeys = enrolmentKeys
+        self.sendTokens = sendTokens
     }
 
     /// The team whose providers may push to a topic. A topic with the suffix of a push type belongs to the team of its

@@ -47,6 +47,20 @@ package final class DeviceTokenCodec {
         return QueueRow(Int64(bitPattern: plain[0]))
     }
 
+    /// The token of a receipt subscription. Its registration number is the first of the development environment, which
+    /// no registration has either.
+    package func seal(_ subscription: ReceiptSubscription) -> DeviceToken {
+        seal(subscription.identity, Self.receiptsNumber)
+    }
+
+    /// The receipt subscription of a token; nil if the token is none of one, or not one of ours.
+    package func openReceipts(_ token: DeviceToken) -> ReceiptSubscription? {
+        guard let (identity, number) = open(token), number == Self.receiptsNumber else { return nil }
+        return ReceiptSubscription(identity)
+    }
+
+    private static let receiptsNumber = RegistrationNumber(0, in: .development)
+
     private func plain(_ token: DeviceToken) -> SIMD2<UInt64>? {
         for cipher in ciphers {
             if let plain = cipher.open(token.words) { return plain }

@@ -20,6 +20,9 @@ public final class PostgresPartitionStore: PartitionStore {
     /// Visits nothing, and returns the row below the first one of the node.
     public func scanQueue(_ visit: (QueueEntry) -> Void) throws(StoreError) -> QueueRow { store.firstRow }
 
+    /// Returns nothing, as ``scanQueue(_:)`` visits nothing.
+    public func loadReceipts() throws(StoreError) -> [Receipt] { [] }
+
     /// Reads partitions that the node has.
     public func load(
         _ partitions: Set<Partition>, visit: (QueueEntry) -> Void

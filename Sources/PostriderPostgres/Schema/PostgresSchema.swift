@@ -161,6 +161,28 @@ enum PostgresSchema {
             """,
             "INSERT INTO registry_version VALUES (1, 0)",
         ],
+        [
+            """
+            CREATE TABLE receipt (
+                number bigint PRIMARY KEY,
+                device bytea NOT NULL,
+                registration bigint NOT NULL,
+                subscription bytea NOT NULL,
+                expires_at bigint NOT NULL,
+                outcome bigint
+            )
+            """
+        ],
+        [
+            """
+            CREATE TABLE send_token (
+                name text PRIMARY KEY,
+                digest bytea NOT NULL,
+                topics text NOT NULL,
+                added_at bigint NOT NULL
+            )
+            """
+        ],
     ]
 
     /// Settings of PostgreSQL for the queue, which other engines may refuse. Its rows live for moments, so they are

@@ -110,6 +110,11 @@ public final class PostgresStore: Store {
         return QueueRow(last)
     }
 
+    /// Returns all receipts in the order of rows.
+    public func loadReceipts() throws(StoreError) -> [Receipt] {
+        try RegistryReader(connection: connected(), address: place.address).receipts()
+    }
+
     /// Returns the notifications of these rows in the given order, without those that do not exist.
     public func read(
         _ rows: [QueueRow], completion: @escaping (Result<[QueuedNotification], StoreError>) -> Void

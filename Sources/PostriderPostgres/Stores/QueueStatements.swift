@@ -32,7 +32,7 @@ enum QueueStatements {
         var requests: [Request] = []
         if !batch.settled.isEmpty { requests.append(with(delete, batch.settled)) }
         if !batch.enqueued.isEmpty { requests.append(append(batch.enqueued)) }
-        return requests
+        return requests + batch.receipts.map(ReceiptStatements.of)
     }
 
     /// The statement that returns these rows, in any order.

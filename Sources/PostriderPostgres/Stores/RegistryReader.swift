@@ -26,12 +26,8 @@ struct RegistryReader {
             FROM provider_key ORDER BY convert_to(identifier, 'UTF8')
             """, ProviderKeyRecord.init(row:))
         registry.topics = try all(
-            "SELECT topic, team, takes_broadcasts FROM topic ORDER BY convert_to(topic, 'UTF8')"
-        ) { row in
-            Topic(row.text(0)).map {
-                TopicRecord(topic: $0, team: row.text(1), takesBroadcasts: row.integer(2) != 0)
-            }
-        }
+            "SELECT topic, team, takes_broadcasts FROM topic ORDER BY convert_to(topic, 'UTF8')",
+            TopicRecord.init(row:))
         registry.enrolmentKeys = try all(
             """
             SELECT name, digest, added_at, tags, ends_at, uses, used, name_pattern FROM enrolment_key
@@ -45,6 +41,9 @@ struct RegistryReader {
             SELECT channel, identity, topic, payload, priority, expires_at, push_type, accepted_at
             FROM broadcast ORDER BY channel
             """, Broadcast.init(row:))
+        registry.sendTokens = try all(
+            "SELECT name, digest, topics, added_at FROM send_token ORDER BY convert_to(name, 'UTF8')",
+            SendTokenRecord.init(row:))
         return registry
     }
 
@@ -86,6 +85,9 @@ struct RegistryReader {
             visit(entry)
         }
     }
+
+    /// Returns all receipts in the order of rows.
+    func receipts() throws(StoreError) -> [Receipt] { try all(ReceiptStatements.load, Receipt.init(row:)) }
 
     private static func request(
         _ sql: String, of partitions: Set<Partition>?, by order: String, in column: String

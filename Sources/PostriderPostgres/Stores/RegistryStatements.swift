@@ -41,6 +41,8 @@ enum RegistryStatements {
         case .removeTopic(let topic): [remove(from: "topic", where: "topic", topic.text)]
         case .putEnrolmentKey(let record): [put(record)]
         case .removeEnrolmentKey(let name): [remove(from: "enrolment_key", where: "name", name)]
+        case .putSendToken(let record): [put(record)]
+        case .removeSendToken(let name): [remove(from: "send_token", where: "name", name)]
         case .countEnrolments(let digest, let used):
             [
                 Request("UPDATE enrolment_key SET used = greatest(used, $1) WHERE digest = $2") {
@@ -189,6 +191,21 @@ enum RegistryStatements {
             $0.add(record.uses.map(Int64.init))
             $0.add(Int64(record.used))
             $0.add(record.namePattern)
+        }
+    }
+
+    private static func put(_ record: SendTokenRecord) -> Request {
+        Request(
+            """
+            INSERT INTO send_token (name, digest, topics, added_at) VALUES ($1, $2, $3, $4)
+            ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, topics = excluded.topics,
+                added_at = excluded.added_at
+            """
+        ) {
+            $0.add(record.name)
+            $0.add(record.digest)
+            $0.add(record.topics.map(\.text).joined(separator: " "))
+            $0.add(record.addedAt.milliseconds)
         }
     }
 }

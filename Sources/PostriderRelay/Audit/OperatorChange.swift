@@ -99,6 +99,8 @@ public struct OperatorChange: Sendable, Equatable {
         case ("DELETE", "topics"): ("topics remove", false)
         case ("PUT", "enrolment-keys"): ("enrolment-keys add", true)
         case ("DELETE", "enrolment-keys"): ("enrolment-keys remove", false)
+        case ("PUT", "send-tokens"): ("send-tokens add", true)
+        case ("DELETE", "send-tokens"): ("send-tokens remove", false)
         case ("PATCH", "devices"): ("devices change", true)
         case ("DELETE", "devices"): ("devices remove", false)
         case ("PUT", "backup"): ("backup", false)

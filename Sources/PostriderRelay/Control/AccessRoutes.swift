@@ -15,6 +15,7 @@ final class AccessRoutes {
     var providerKeys: [String: ProviderKeyRecord]
     private var topics: [Topic: TopicRecord]
     private var enrolmentKeys: [String: EnrolmentKeyRecord]
+    var sendTokens: [String: SendTokenRecord]
     private var generation: UInt64
     /// Whether the ledger is making a change durable.
     private var isChanging = false
@@ -28,6 +29,7 @@ final class AccessRoutes {
         providerKeys = Dictionary(registry.providerKeys.map { ($0.identifier, $0) }, uniquingKeysWith: { $1 })
         topics = Dictionary(registry.topics.map { ($0.topic, $0) }, uniquingKeysWith: { $1 })
         enrolmentKeys = Dictionary(registry.enrolmentKeys.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+        sendTokens = Dictionary(registry.sendTokens.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
         generation = context.policy.generation
     }
 
@@ -46,6 +48,9 @@ final class AccessRoutes {
         case ("GET", "enrolment-keys", nil): listEnrolmentKeys(respond)
         case ("PUT", "enrolment-keys", let name?): inTurn { $0.putEnrolmentKey(name, body, respond) }
         case ("DELETE", "enrolment-keys", let name?): inTurn { $0.removeEnrolmentKey(name, respond) }
+        case ("GET", "send-tokens", nil): listSendTokens(respond)
+        case ("PUT", "send-tokens", let name?): inTurn { $0.putSendToken(name, body, respond) }
+        case ("DELETE", "send-tokens", let name?): inTurn { $0.removeSendToken(name, respond) }
         default: return false
         }
         return true
@@ -193,6 +198,7 @@ final class AccessRoutes {
                 providerKeys: Array(providerKeys.values),
                 topics: Array(topics.values),
                 enrolmentKeys: Array(enrolmentKeys.values),
+                sendTokens: Array(sendTokens.values),
                 log: context.log
             )
             context.replacePolicy(policy)

@@ -12,7 +12,7 @@ final class DeviceHome {
     var throttle: ReconnectThrottle
     private let providers: any PushAnswering
     let changes: RegistryChanges
-    private let stores: StoreRequests
+    let stores: StoreRequests
     private(set) var rules: DeviceRulesInForce
     /// Reused for each event.
     private var effects: [Device.Effect] = []
@@ -38,7 +38,7 @@ final class DeviceHome {
         self.changes = changes
         presence = settings.presence
         throttle = settings.throttle
-        stores = StoreRequests(context)
+        stores = StoreRequests(context, changes)
         rules = DeviceRulesInForce(settings.deviceRules, context.scheduler)
     }
 
@@ -190,6 +190,7 @@ final class DeviceHome {
             case .noteAccepted(let queued): context.noteAccepted(queued)
             case .note(let kind, let row, let detail):
                 context.trace.note(kind, row, detail: detail, at: context.now)
+                stores.receipts.note(kind, row, isKept: entry.device.keepsReplaced(row))
             }
         }
         effects.removeAll(keepingCapacity: true)

@@ -8,19 +8,26 @@ import PostriderTransport
 /// connected devices never get to the ledger.
 final class StoreRequests {
     private let context: ShardContext
+    /// The receipts of Web Push that are owed to senders.
+    let receipts: ReceiptPromises
     private var deferred = DeferredStores()
     private var timer: (any LoopTimer)?
     /// Counts the ends of turns.
     private var turn = 0
 
-    init(_ context: ShardContext) { self.context = context }
+    init(_ context: ShardContext, _ changes: RegistryChanges) {
+        self.context = context
+        receipts = ReceiptPromises(context, changes)
+    }
 
     /// Creates the timer.
     func start() { timer = context.scheduler.makeTimer {} }
 
     /// Has a notification made durable: now or, if it was sent to a device that acknowledges at once, a moment later.
+    /// One with a receipt does not wait: if the relay were killed after the acknowledgement, the receipt would be
+    /// lost.
     func store(_ queued: QueuedNotification, isSent: Bool, _ latency: inout AckLatency) {
-        guard isSent, !context.isDraining, latency.isPrompt else {
+        guard isSent, !context.isDraining, latency.isPrompt, !receipts.contains(queued.row) else {
             if isSent { latency.begin(queued.row, at: moment) }
             return context.outbox.send(.store(queued, postedAt: context.scheduler.now))
         }
@@ -30,6 +37,7 @@ final class StoreRequests {
     /// Has a notification removed from the disk, unless it is not there yet.
     func settle(_ row: QueueRow, _ latency: inout AckLatency) {
         if deferred.settle(row) { return }
+        if !receipts.isEmpty { receipts.settled(row) }
         latency.end(row, at: moment)
         context.outbox.send(.settle(row))
     }

@@ -85,7 +85,7 @@ final class Ledger {
 
     private func commit(_ gathered: LedgerBatch) {
         var batch = gathered
-        batch.queue.settled += owed.takeRows()
+        owed.takeAll(into: &batch.queue)
         change(batch.registryChanges)
         // Remove doubtful rows once more at the end: the next process would treat them as accepted pushes.
         if batch.queue.isEmpty, !(owed.isInDoubt && (batch.endsDoubt || batch.closes)) {

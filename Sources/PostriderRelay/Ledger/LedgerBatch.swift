@@ -32,6 +32,8 @@ struct LedgerBatch {
             } else {
                 queue.settled.append(row)
             }
+        case .receipt(let change):
+            queue.receipts.append(change)
         case .load(let device, let rows):
             loads.append((device, rows))
         case .apply(let changes, let shard, let ticket):

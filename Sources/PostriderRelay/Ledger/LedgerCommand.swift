@@ -6,6 +6,8 @@ enum LedgerCommand: Sendable {
     case store(QueuedNotification, postedAt: UInt64)
     /// The notification is settled: remove it.
     case settle(QueueRow)
+    /// Make a change of the receipts durable. One that follows from a notification's end is sent before ``settle(_:)``.
+    case receipt(ReceiptChange)
     /// Read stored notifications of a device.
     case load(DeviceIdentity, [QueueRow])
     /// Apply changes to the registry, all or none, then tell the shard.
@@ -20,7 +22,7 @@ enum LedgerCommand: Sendable {
     /// Whether a commit may be delayed although this command waits: only providers wait for it.
     var canWait: Bool {
         switch self {
-        case .store, .settle, .confirm: true
+        case .store, .settle, .receipt, .confirm: true
         case .load, .apply, .backUp, .close: false
         }
     }

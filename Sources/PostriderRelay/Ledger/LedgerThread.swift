@@ -10,6 +10,8 @@ struct LoadedStore: Sendable {
     /// By shard: the queue entries of its devices, in the order of rows.
     var entries: [[QueueEntry]]
     var lastRow: QueueRow
+    /// All receipts, in the order of rows.
+    var receipts: [Receipt]
 
     /// Reads everything that the shards need.
     init(_ store: any Store, shards: Int) throws(StoreError) {
@@ -17,6 +19,7 @@ struct LoadedStore: Sendable {
         var entries = [[QueueEntry]](repeating: [], count: shards)
         lastRow = try store.scanQueue { entries[$0.device.home(among: shards)].append($0) }
         self.entries = entries
+        receipts = try store.loadReceipts()
     }
 }
 

@@ -1,10 +1,12 @@
 import PostriderNotifications
 
-/// Rows that could not be removed because the disk failed, and when the ledger tries again: after a pause that doubles
-/// with each failure.
+/// Rows that could not be removed, and receipts that could not be changed, because the disk failed, and when the ledger
+/// tries again: after a pause that doubles with each failure.
 struct OwedRemovals {
     /// Rows whose removal failed together with their batch; the next batch tries again.
     private var rows: [QueueRow] = []
+    /// The changes of receipts in the same batch.
+    private var receipts: [ReceiptChange] = []
     /// Whether the disk has failed during a batch. Rows whose storing was refused may be on the disk all the same; the
     /// store removes them with its next batch, even an empty one.
     private(set) var isInDoubt = false
@@ -17,12 +19,13 @@ struct OwedRemovals {
     static let rests = (first: 1_000, most: 60_000)
 
     /// Whether nothing has to be tried again.
-    var isEmpty: Bool { rows.isEmpty && !isInDoubt }
+    var isEmpty: Bool { rows.isEmpty && receipts.isEmpty && !isInDoubt }
 
-    /// Removes and returns the rows, for a batch.
-    mutating func takeRows() -> [QueueRow] {
-        defer { rows = [] }
-        return rows
+    /// Moves everything that is owed into a batch.
+    mutating func takeAll(into batch: inout QueueBatch) {
+        batch.settled += rows
+        batch.receipts = receipts + batch.receipts
+        (rows, receipts) = ([], [])
     }
 
     /// A batch has ended.
@@ -33,7 +36,7 @@ struct OwedRemovals {
         switch result {
         case .success: isInDoubt = false
         case .failure(let error):
-            rows = batch.settled
+            (rows, receipts) = (batch.settled, batch.receipts)
             goesFirst = error.kind == .full && !rows.isEmpty && !batch.enqueued.isEmpty
             isInDoubt = isInDoubt || error.kind == .inputOutput
         }

@@ -9,8 +9,7 @@ import PostriderNotifications
 /// message of an unknown kind and unknown values of enumerations, because nothing known can stand for them.
 extension ShardMessage {
     /// Encodes the message. Returns nil for messages that stay within a process: those of the ledger and of the trace,
-    /// of the registry and of the relay's end, the operator's questions, those about connections, and so far those of
-    /// Web Push.
+    /// of the registry and of the relay's end, the operator's questions, and those about connections.
     ///
     /// - Throws: `CourierError.messageTooLarge` above ``Limits/shardMessageBytes``.
     func encoded() throws(CourierError) -> [UInt8]? {
@@ -27,7 +26,8 @@ extension ShardMessage {
                 result.encode(into: &output)
             }
         case .channel(let message): message.encode(into: &output)
-        case .push(.stored), .push(.loaded), .device, .web, .registry, .control, .lifecycle: return nil
+        case .web(let message): guard message.encode(into: &output) else { return nil }
+        case .push(.stored), .push(.loaded), .device, .registry, .control, .lifecycle: return nil
         }
         guard output.count <= Limits.shardMessageBytes else {
             throw .messageTooLarge(bytes: output.count, limit: Limits.shardMessageBytes)
@@ -62,6 +62,16 @@ extension ShardMessage {
         case subscribed = 6
         case broadcast = 7
         case removed = 8
+        case webPush = 20
+        case webQueued = 21
+        case webCancel = 22
+        case webPromised = 23
+        case receipt = 24
+        case readReceipts = 25
+        case receipts = 26
+        case removeReceipt = 27
+        case webRemoved = 28
+        case webRefused = 29
 
         /// The number of the field.
         var number: UInt64 { UInt64(rawValue) }
@@ -77,6 +87,9 @@ extension ShardMessage {
         case .subscribed: self = .channel(try ChannelMessage(subscribed: bytes))
         case .broadcast: self = .channel(try ChannelMessage(broadcast: bytes))
         case .removed: self = .channel(try ChannelMessage(removed: bytes))
+        case .webPush, .webQueued, .webCancel, .webPromised, .receipt, .readReceipts, .receipts,
+            .removeReceipt, .webRemoved, .webRefused:
+            self = .web(try WebMessage(kind, bytes))
         }
     }
 }

@@ -168,7 +168,7 @@ extension ProtobufReader.Field {
         return try bytes(in: message)
     }
 
-    fileprivate func notificationIdentity(in message: Span<UInt8>) throws(CourierError)
+    func notificationIdentity(in message: Span<UInt8>) throws(CourierError)
         -> NotificationIdentity
     {
         let count = NotificationIdentity.byteCount
@@ -178,7 +178,7 @@ extension ProtobufReader.Field {
         return identity
     }
 
-    fileprivate func device(in message: Span<UInt8>) throws(CourierError) -> DeviceIdentity {
+    func device(in message: Span<UInt8>) throws(CourierError) -> DeviceIdentity {
         let count = DeviceIdentity.byteCount
         guard let device = DeviceIdentity(bytes: try bytes(in: message, atMost: count)) else {
             throw .wrongLength(field: number, expected: count)

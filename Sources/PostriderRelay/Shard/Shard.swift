@@ -106,13 +106,14 @@ final class Shard {
     func restore(_ loaded: LoadedStore) {
         home.restore(loaded)
         channels.restore(loaded.registry)
-        web.home.restore(loaded.registry)
+        web.home.restore(loaded)
     }
 
     private func sweep() {
         let keepsExpired = home.sweep()
         if !keepsExpired { channels.sweep() }
         channels.removeForbidden()
+        web.home.sweep()
         home.watchBalance()
         home.saveSightings()
         if index == 0 {
@@ -172,6 +173,7 @@ final class Shard {
         case .push(let message): handle(message)
         case .device(let message): handle(message)
         case .channel(let message): handle(message)
+        case .web(.findDevice(let send, let address)): find(send, address)
         case .web(let message): web.take(message)
         case .registry(.applied(let ticket, let result)): changes.applied(ticket, result)
         case .registry(.policyChanged):

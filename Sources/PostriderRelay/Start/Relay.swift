@@ -63,6 +63,7 @@ public final class Relay: Sendable {
             providerKeys: loaded.registry.providerKeys,
             topics: loaded.registry.topics,
             enrolmentKeys: loaded.registry.enrolmentKeys,
+            sendTokens: loaded.registry.sendTokens,
             log: log
         )
         let (trace, tracedRow) = await startTrace(configuration, mailboxes, log, openTrace)

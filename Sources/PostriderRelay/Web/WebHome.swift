@@ -1,6 +1,7 @@
 import PostriderCourier
 import PostriderDeviceQueue
 import PostriderNotifications
+import PostriderTransport
 import PostriderWebPush
 
 /// Web Push at the home of a device: its subscriptions, and the messages to them.
@@ -17,6 +18,8 @@ final class WebHome {
     private let routes: WebRoutes
     private let verifier: VAPIDVerifier
     private(set) var subscriptions = WebSubscriptions()
+    /// The receipts of the subscriptions whose home is this shard.
+    let readers: ReceiptReaders
     /// The wishes of browsers that have no answer yet; the ledger has the first of each.
     private var wishes: [DeviceIdentity: [(wish: Wish, session: WebDeviceSession)]] = [:]
 
@@ -29,12 +32,28 @@ final class WebHome {
         self.changes = changes
         self.routes = routes
         verifier = VAPIDVerifier(origin: origin)
+        readers = ReceiptReaders(context, changes)
     }
 
-    /// Adds the subscriptions from the store whose home is this shard.
-    func restore(_ registry: Registry) {
-        for subscription in registry.webSubscriptions
+    /// Adds the subscriptions and the receipts from the store whose home is this shard. The devices were added before.
+    func restore(_ loaded: LoadedStore) {
+        for subscription in loaded.registry.webSubscriptions
         where context.home(of: subscription.device) == context.index { subscriptions.put(subscription) }
+        guard !loaded.receipts.isEmpty else { return }
+        let rows = Set(loaded.entries[context.index].map(\.row))
+        promises.restore(loaded.receipts.filter { context.home(of: $0.device) == context.index }) { receipt in
+            rows.contains(receipt.row) && home.entries[receipt.device] != nil
+        }
+        readers.restore(
+            loaded.receipts.filter { context.home(of: $0.subscription.identity) == context.index })
+    }
+
+    private var promises: ReceiptPromises { home.stores.receipts }
+
+    /// Looks after receipts, some times a minute.
+    func sweep() {
+        promises.sweep()
+        readers.sweep()
     }
 
     /// A device was removed.
@@ -50,6 +69,7 @@ final class WebHome {
             guard registration.unregisteredAt == nil else { throw .gone }
             try verifier.verify(push.request.credentials, for: subscription.senderKey, at: context.now)
             let notification = try push.notification(for: registration.topic, at: context.now)
+            try charge(push, registration.topic)
             let row = context.rows.draw()
             // The sender's shard has to know the row before it gets the answer.
             if Int(address.shard) == context.index {
@@ -57,9 +77,56 @@ final class WebHome {
             } else {
                 context.outbox.send(.web(.queued(address, row)), to: Int(address.shard))
             }
+            let receipt = push.receipt(at: row, context.now)
+            if let receipt { promises.add(receipt) }
             home.offer(notification, at: row, to: entry, address)
+            guard receipt != nil else { return }
+            if entry.device.isPending(row) || promises.hasEnded(row) {
+                confirmReceipt(at: row, address)
+            } else {
+                promises.withdraw(row)
+            }
         } catch {
             refuse(address, error)
+        }
+    }
+
+    /// A script's message for a device whose home is this shard. Subscriptions of browsers take no plain text.
+    func send(_ send: PlainSend, to device: DeviceIdentity, _ address: ReplyAddress) {
+        let result: PushResult
+        if let entry = home.entries[device], let number = entry.device.registration(of: send.topic),
+            subscriptions[device, number] == nil
+        {
+            switch refusal(payloadBytes: send.message.payload.count, send.topic) {
+            case nil: return home.offer(send.notification(for: device, number, at: context.now), address)
+            case .payload: result = .rejected(.payloadTooLarge)
+            case .rate: result = .rejected(.tooManyRequests)
+            }
+        } else {
+            let reason: Rejection = home.entries[device] == nil ? .badDeviceToken : .deviceTokenNotForTopic
+            result = .rejected(reason)
+        }
+        context.outbox.send(.push(.answer(address, result)), to: Int(address.shard))
+    }
+
+    /// Counts a message for the quotas of its topic.
+    private func charge(_ push: WebPush, _ topic: Topic) throws(WebPushRejection) {
+        switch refusal(payloadBytes: push.request.body.count, topic) {
+        case nil: return
+        case .payload: throw .messageTooLarge
+        case .rate(let seconds): throw .tooManyRequests(retryAfterSeconds: seconds)
+        }
+    }
+
+    private func refusal(payloadBytes: Int, _ topic: Topic) -> TopicQuotas.Refusal? {
+        guard !context.quotas.areNone, let quotas = context.quotas(of: topic) else { return nil }
+        return quotas.takePush(payloadBytes: payloadBytes, now: context.scheduler.now)
+    }
+
+    private func confirmReceipt(at row: QueueRow, _ address: ReplyAddress) {
+        promises.confirm(row) { [context] isDurable in
+            context.outbox.send(
+                .web(.promised(address, isDurable: isDurable)), to: Int(address.shard))
         }
     }
 
@@ -73,9 +140,22 @@ final class WebHome {
         }
         guard isCancelled else { return refuse(address, .notFound) }
         if let delivery { (entry.session as? WebDeviceSession)?.withdraw(delivery) }
+        confirmRemoval(address)
+    }
+
+    /// A sender has the receipt of a row.
+    func removeReceipt(
+        _ row: QueueRow, of subscription: ReceiptSubscription, _ address: ReplyAddress
+    ) {
+        guard readers.remove(row, of: subscription) else { return refuse(address, .notFound) }
+        confirmRemoval(address)
+    }
+
+    /// Answers when what was removed is gone from the disk.
+    private func confirmRemoval(_ address: ReplyAddress) {
         changes.confirm { [unowned self] result in
             guard result.isSuccess else { return refuse(address, .unavailable(retryAfterSeconds: 10)) }
-            context.outbox.send(.web(.cancelled(address)), to: Int(address.shard))
+            context.outbox.send(.web(.removed(address)), to: Int(address.shard))
         }
     }
 

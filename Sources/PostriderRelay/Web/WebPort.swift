@@ -40,14 +40,24 @@ final class WebPort {
         case .queued(let address, let row): routes.queued(address, row)
         case .cancel(let device, let number, let row, let address):
             home.cancel(row, of: device, number, address)
-        case .cancelled(let address): routes.cancelled(address)
+        case .promised(let address, let isDurable): routes.promised(address, isDurable: isDurable)
+        case .receipt(let receipt): home.readers.take(receipt)
+        case .readReceipts(let subscription, let address, let seconds):
+            home.readers.read(subscription, address, waitingSeconds: seconds)
+        case .receipts(let receipts, let address): routes.answer(address, receipts)
+        case .removeReceipt(let subscription, let row, let address):
+            home.removeReceipt(row, of: subscription, address)
+        case .removed(let address): routes.removed(address)
         case .refused(let rejection, let address): routes.refused(address, rejection)
+        case .send(let send, let device, let address): home.send(send, to: device, address)
+        case .findDevice: preconditionFailure("shard 0 finds devices by its directory")
         case .arrived(let connection): adopt(connection)
         }
     }
 
     /// The relay stops.
     func drain() {
+        home.readers.drain()
         for (_, sender) in routes.senders.sorted(by: { $0.key < $1.key }) { sender.drain() }
         for (_, session) in sessions.sorted(by: { $0.key < $1.key }) {
             session.leave(.shutdown, retryAfterMilliseconds: 1_000, "the relay is shutting down")

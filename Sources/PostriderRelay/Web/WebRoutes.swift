@@ -1,3 +1,4 @@
+import PostriderJSON
 import PostriderNotifications
 import PostriderProviderAPI
 import PostriderTransport
@@ -9,7 +10,8 @@ final class WebRoutes {
     /// A request that was passed on to a home and has no answer yet.
     private enum Waiting {
         case push(PostedMessage)
-        case cancellation
+        case receipts
+        case removal
     }
 
     /// A message on its way to its home.
@@ -19,12 +21,18 @@ final class WebRoutes {
         let since: UInt64
         /// Its row, once its home has drawn that.
         var row: QueueRow?
+        /// Whether its receipt is durable, once that is known.
+        var isPromised: Bool?
+        var isAccepted = false
     }
 
     private let context: ShardContext
     private let addresses: WebAddresses
     private(set) var senders: [UInt64: any WebSender] = [:]
     private var waiting: [ReplyAddress: Waiting] = [:]
+    private lazy var plain = PlainSends(context) { [unowned self] address, response in
+        senders[address.connection]?.answer(address.stream, response)
+    }
 
     /// - Parameter origin: the origin of all addresses: `https://push.example.org`.
     init(_ context: ShardContext, origin: String) {
@@ -51,14 +59,31 @@ final class WebRoutes {
             switch (kind, request.head.method) {
             case (.subscription, "POST"): try push(request, to: segments[0], reply)
             case (.message, "DELETE"): try cancel(segments[0], segments[1], reply)
+            case (.receipts, "GET"): try read(segments[0], request.head, reply)
+            case (.receipt, "DELETE"): try removeReceipt(segments[0], segments[1], reply)
+            case (.device, "POST"): plain.take(request, segments[0], segments[1], reply)
             case (_, "OPTIONS"):
                 sender.answer(
                     stream, WebResponse(status: 204, named: CORS.preflight(methods: kind.methods)))
             default: throw .methodNotAllowed(allowed: kind.methods)
             }
         } catch {
-            context.noteRefused(error)
-            sender.answer(stream, WebResponse(error))
+            refuse(reply, error, nil)
+        }
+    }
+
+    /// Answers a request with a refusal, counts it, and records it in the trace.
+    private func refuse(_ address: ReplyAddress, _ rejection: WebPushRejection, _ push: WebPush?) {
+        context.measures.count(.rejected(rejection.reason), nanoseconds: 0)
+        trace(rejection.reason, push, address)
+        senders[address.connection]?.answer(address.stream, WebResponse(rejection))
+    }
+
+    private func trace(_ reason: Rejection, _ push: WebPush?, _ address: ReplyAddress) {
+        context.trace.note(at: context.now) {
+            TraceRefusal(
+                reason, at: context.now, of: push?.identity, topic: WebPush.topic, in: .production,
+                on: TraceEvent.connection(address.connection, ofShard: context.index))
         }
     }
 
@@ -71,7 +96,8 @@ final class WebRoutes {
         let home = try openHome(of: device)
         let push = WebPush(
             identity: NotificationIdentity(random: context.random.next(), context.random.next()),
-            device: device, registration: number, request: checked)
+            device: device, registration: number, request: checked,
+            receipts: checked.wantsReceipt ? receipts(for: checked) : nil)
         waiting[reply] = .push(PostedMessage(push: push, since: context.scheduler.now))
         context.outbox.send(.web(.push(push, reply)), to: home)
     }
@@ -84,8 +110,38 @@ final class WebRoutes {
             let row = addresses.row(message)
         else { throw .notFound }
         let home = try openHome(of: device)
-        waiting[reply] = .cancellation
+        waiting[reply] = .removal
         context.outbox.send(.web(.cancel(device, number, row, reply)), to: home)
+    }
+
+    /// The receipt subscription for a message: that of its request, or a new one.
+    private func receipts(for request: WebPushRequest) -> ReceiptSubscription {
+        request.receipts.flatMap { addresses.receipts(at: $0) }
+            ?? ReceiptSubscription(
+                DeviceIdentity(
+                    high: context.random.next(), low: UInt32(truncatingIfNeeded: context.random.next())))
+    }
+
+    private func read(_ segment: String, _ head: RequestHead, _ reply: ReplyAddress) throws(WebPushRejection)
+    {
+        guard !context.isDraining else { throw .unavailable(retryAfterSeconds: 10) }
+        guard let subscription = addresses.receipts(segment) else { throw .notFound }
+        let home = try openHome(of: subscription.identity)
+        waiting[reply] = .receipts
+        let seconds = ReceiptRequest.seconds(head.values(of: "prefer"))
+        context.outbox.send(.web(.readReceipts(subscription, reply, seconds: seconds)), to: home)
+    }
+
+    private func removeReceipt(
+        _ segment: String, _ message: String, _ reply: ReplyAddress
+    ) throws(WebPushRejection) {
+        guard !context.isDraining else { throw .unavailable(retryAfterSeconds: 10) }
+        guard let subscription = addresses.receipts(segment), let row = addresses.row(message) else {
+            throw .notFound
+        }
+        let home = try openHome(of: subscription.identity)
+        waiting[reply] = .removal
+        context.outbox.send(.web(.removeReceipt(subscription, row, reply)), to: home)
     }
 
     /// The home of a device, if it takes requests now.
@@ -102,38 +158,75 @@ final class WebRoutes {
         waiting[address] = .push(posted)
     }
 
+    /// It is known whether the receipt of a message is durable.
+    func promised(_ address: ReplyAddress, isDurable: Bool) {
+        guard case .push(var posted) = waiting[address] else { return }
+        posted.isPromised = isDurable
+        waiting[address] = .push(posted)
+        if posted.isAccepted { accept(posted, address) }
+    }
+
     /// The home's answer to a message.
     func answer(_ address: ReplyAddress, _ result: PushResult) {
-        guard case .push(let posted) = waiting[address] else { return }
-        waiting[address] = nil
+        if plain.answer(address, result) { return }
+        guard case .push(var posted) = waiting[address] else { return }
         context.measures.count(result, nanoseconds: context.scheduler.now - posted.since)
-        guard let sender = senders[address.connection] else { return }
         switch result {
         case .accepted:
-            guard let row = posted.row else {
-                preconditionFailure("a home tells the row of a message before it accepts it")
-            }
-            let accepted = WebPushAcceptance(
-                location: addresses.message(row, of: posted.push.device, posted.push.registration),
-                receipt: nil, secondsToLive: posted.push.request.secondsToLive)
-            sender.answer(
-                address.stream, WebResponse(status: accepted.status, named: accepted.fields + CORS.fields))
+            posted.isAccepted = true
+            waiting[address] = .push(posted)
+            // A sender that wants a receipt hears of the acceptance when the receipt cannot be lost any more.
+            if posted.push.receipts == nil || posted.isPromised != nil { accept(posted, address) }
         case .rejected(let rejection, _):
-            sender.answer(address.stream, WebResponse(WebPushRejection(rejection)))
+            waiting[address] = nil
+            trace(rejection, posted.push, address)
+            senders[address.connection]?
+                .answer(address.stream, WebResponse(WebPushRejection(rejection)))
         }
     }
 
-    /// The home has cancelled a message.
-    func cancelled(_ address: ReplyAddress) {
+    private func accept(_ posted: PostedMessage, _ address: ReplyAddress) {
+        waiting[address] = nil
+        guard let row = posted.row else {
+            preconditionFailure("a home tells the row of a message before it accepts it")
+        }
+        let push = posted.push
+        let receipts = posted.isPromised == true ? push.receipts : nil
+        let accepted = WebPushAcceptance(
+            location: addresses.message(row, of: push.device, push.registration),
+            receipt: receipts.map { addresses.receipts($0) }, secondsToLive: push.request.secondsToLive)
+        senders[address.connection]?
+            .answer(
+                address.stream, WebResponse(status: accepted.status, named: accepted.fields + CORS.fields))
+    }
+
+    /// The receipts that a sender has asked for; none if none came while it waited.
+    func answer(_ address: ReplyAddress, _ receipts: [Receipt]) {
+        guard waiting.removeValue(forKey: address) != nil else { return }
+        let list = JSONValue.array(receipts.map { .object(addresses.members(of: $0)) })
+        let type = [(name: "content-type", value: "application/json")]
+        let response =
+            receipts.isEmpty
+            ? WebResponse(status: 204, named: CORS.fields)
+            : WebResponse(
+                status: 200, named: type + CORS.fields,
+                body: JSONValue.object(["receipts": list]).bytes ?? [])
+        senders[address.connection]?.answer(address.stream, response)
+    }
+
+    /// What a sender wanted removed is gone.
+    func removed(_ address: ReplyAddress) {
         guard waiting.removeValue(forKey: address) != nil else { return }
         senders[address.connection]?.answer(address.stream, WebResponse(status: 204, named: CORS.fields))
     }
 
     /// The home has refused a request.
     func refused(_ address: ReplyAddress, _ rejection: WebPushRejection) {
-        guard waiting.removeValue(forKey: address) != nil else { return }
-        context.noteRefused(rejection)
-        senders[address.connection]?.answer(address.stream, WebResponse(rejection))
+        switch waiting.removeValue(forKey: address) {
+        case .push(let posted): refuse(address, rejection, posted.push)
+        case .receipts, .removal: refuse(address, rejection, nil)
+        case nil: return
+        }
     }
 }
 
@@ -152,25 +245,23 @@ extension WebResponse {
     }
 }
 
-extension ShardContext {
-    /// Counts a refused message of Web Push by the reason with which a push of the same fault is refused.
-    fileprivate func noteRefused(_ rejection: WebPushRejection) {
-        let reason: Rejection =
-            switch rejection {
-            case .missingTTL, .invalidTTL: .badExpirationDate
-            case .invalidUrgency: .badPriority
-            case .invalidTopic: .badCollapseIdentifier
-            case .unknownEncoding, .missingEncryptionKeys, .invalidEncryptionKeys, .emptyMessage:
-                .badRequestPayload
-            case .messageTooLarge: .payloadTooLarge
-            case .unauthorized: .missingProviderToken
-            case .forbidden: .invalidProviderToken
-            case .notFound: .badDeviceToken
-            case .gone: .unregistered
-            case .methodNotAllowed: .methodNotAllowed
-            case .tooManyRequests: .tooManyRequests
-            case .unavailable: .serviceUnavailable
-            }
-        measures.count(.rejected(reason), nanoseconds: 0)
+extension WebPushRejection {
+    /// The reason with which a push of the same fault is refused, for metrics and the trace.
+    fileprivate var reason: Rejection {
+        switch self {
+        case .missingTTL, .invalidTTL: .badExpirationDate
+        case .invalidUrgency: .badPriority
+        case .invalidTopic: .badCollapseIdentifier
+        case .unknownEncoding, .missingEncryptionKeys, .invalidEncryptionKeys, .emptyMessage:
+            .badRequestPayload
+        case .messageTooLarge: .payloadTooLarge
+        case .unauthorized: .missingProviderToken
+        case .forbidden: .invalidProviderToken
+        case .notFound: .badDeviceToken
+        case .gone: .unregistered
+        case .methodNotAllowed: .methodNotAllowed
+        case .tooManyRequests: .tooManyRequests
+        case .unavailable: .serviceUnavailable
+        }
     }
 }

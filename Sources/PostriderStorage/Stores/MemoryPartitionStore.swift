@@ -38,6 +38,14 @@ public final class MemoryPartitionStore: PartitionStore {
         return registry.devices(in: partitions)
     }
 
+    /// Returns the receipts of messages whose devices the node has.
+    public func loadReceipts() throws(StoreError) -> [Receipt] {
+        let name = try node().name
+        return try store.loadReceipts().filter {
+            cluster.placement.owner(of: Partition(of: $0.device)) == name
+        }
+    }
+
     /// Applies changes to the registry in order, all or none.
     public func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
         do throws(StoreError) {

@@ -10,6 +10,7 @@ public final class MemoryStore: Store {
         public var fault: StoreError?
         fileprivate var registry = Registry()
         fileprivate var notifications: [QueueRow: Notification] = [:]
+        fileprivate var receipts: [QueueRow: Receipt] = [:]
         fileprivate var lastRow = QueueRow(0)
         /// By node: which of its stores may change the disk, counted from 1.
         fileprivate var incarnations: [String: Int] = [:]
@@ -49,6 +50,12 @@ public final class MemoryStore: Store {
         return disk.lastRow
     }
 
+    /// Returns all receipts in the order of rows.
+    public func loadReceipts() throws(StoreError) -> [Receipt] {
+        try check()
+        return disk.receipts.values.sorted { $0.row < $1.row }
+    }
+
     /// Applies changes to the registry in order, all or none.
     public func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
         completion(
@@ -74,6 +81,12 @@ public final class MemoryStore: Store {
                 }
                 for row in settled { disk.notifications[row] = nil }
                 for queued in batch.enqueued { disk.notifications[queued.row] = queued.notification }
+                for change in batch.receipts {
+                    switch change {
+                    case .put(let receipt): disk.receipts[receipt.row] = receipt
+                    case .remove(let row): disk.receipts[row] = nil
+                    }
+                }
                 disk.lastRow = max(disk.lastRow, taken.max() ?? disk.lastRow)
             }
         )

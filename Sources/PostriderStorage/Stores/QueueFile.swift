@@ -11,6 +11,7 @@ final class QueueFile: DatabaseFile {
     private let delete: Statement
     private let select: Statement
     private let mark: Statement
+    private let receipts: ReceiptTable
     /// The last row ever used, as far as it is committed.
     private var lastRow: Int64
 
@@ -33,7 +34,8 @@ final class QueueFile: DatabaseFile {
             ) STRICT;
             CREATE TABLE mark (last_row INTEGER NOT NULL) STRICT;
             INSERT INTO mark VALUES (0);
-            """
+            """,
+            ReceiptTable.schemaStep,
         ]
     )
 
@@ -49,8 +51,12 @@ final class QueueFile: DatabaseFile {
         delete = try database.prepare("DELETE FROM queue WHERE row = ?")
         select = try database.prepare("SELECT \(Self.columns) FROM queue WHERE row = ?")
         mark = try database.prepare("UPDATE mark SET last_row = ?")
+        receipts = try ReceiptTable(database)
         lastRow = try Self.lastRow(in: database)
     }
+
+    /// Returns all receipts in the order of rows.
+    func loadReceipts() throws(StoreError) -> [Receipt] { try receipts.load() }
 
     /// Reads the last row again, because rows of a failed commit may exist nevertheless, and then they count.
     func reload() throws(StoreError) { lastRow = try Self.lastRow(in: database) }
@@ -88,6 +94,7 @@ final class QueueFile: DatabaseFile {
                 try delete.run()
             }
             for queued in batch.enqueued { try append(queued) }
+            for change in batch.receipts { try receipts.apply(change) }
             if removesLast {
                 mark.bind(lastRow)
                 try mark.run()

@@ -53,6 +53,10 @@ extension Registry {
             enrolmentKeys.put(record, by: \.name.bytes)
         case .removeEnrolmentKey(let name):
             enrolmentKeys.removeAll { $0.name.bytes == name.bytes }
+        case .putSendToken(let record):
+            sendTokens.put(record, by: \.name.bytes)
+        case .removeSendToken(let name):
+            sendTokens.removeAll { $0.name.bytes == name.bytes }
         case .countEnrolments(let digest, let used):
             for index in enrolmentKeys.indices where enrolmentKeys[index].digest == digest {
                 enrolmentKeys[index].used = max(enrolmentKeys[index].used, used)

@@ -12,7 +12,8 @@ extension RegistryChange {
         case .putRegistration(let record): record.device
         case .putWebSubscription(let subscription): subscription.device
         case .addTokenSecret, .noteRun, .putProviderKey, .removeProviderKey, .putTopic, .removeTopic,
-            .putEnrolmentKey, .removeEnrolmentKey, .countEnrolments, .putChannel, .removeChannel,
+            .putEnrolmentKey, .removeEnrolmentKey, .countEnrolments, .putSendToken, .removeSendToken,
+            .putChannel, .removeChannel,
             .putBroadcast, .removeBroadcast:
             nil
         }

@@ -10,13 +10,13 @@ final class RegistryFile: DatabaseFile {
     private let putRegistration: Statement
     private let putProviderKey: Statement
     private let removeProviderKey: Statement
-    private let putTopic: Statement
-    private let removeTopic: Statement
+    private let topics: TopicTable
     private let enrolmentKeys: EnrolmentKeyTable
     private let channels: ChannelTables
     private let presences: PresenceTables
     private let labels: LabelTable
     private let webSubscriptions: WebSubscriptionTable
+    private let sendTokens: SendTokenTable
 
     static let schema = Schema(
         applicationIdentifier: 0x5052_5247,  // "PRRG"
@@ -76,6 +76,7 @@ final class RegistryFile: DatabaseFile {
             // Adds when a key ends. Existing keys have no end.
             "ALTER TABLE provider_key ADD COLUMN ends_at INTEGER;",
             WebSubscriptionTable.schemaStep,
+            SendTokenTable.schemaStep,
         ]
     )
 
@@ -100,13 +101,13 @@ final class RegistryFile: DatabaseFile {
             """)
         putProviderKey = try database.prepare("REPLACE INTO provider_key VALUES (?,?,?,?,?,?,?,?,?)")
         removeProviderKey = try database.prepare("DELETE FROM provider_key WHERE identifier = ?")
-        putTopic = try database.prepare("REPLACE INTO topic VALUES (?,?,?)")
-        removeTopic = try database.prepare("DELETE FROM topic WHERE topic = ?")
+        topics = try TopicTable(database)
         enrolmentKeys = try EnrolmentKeyTable(database)
         channels = try ChannelTables(database)
         presences = try PresenceTables(database)
         labels = try LabelTable(database)
         webSubscriptions = try WebSubscriptionTable(database)
+        sendTokens = try SendTokenTable(database)
     }
 
     /// Does nothing, because nothing of the file is kept in memory.
@@ -122,11 +123,7 @@ final class RegistryFile: DatabaseFile {
         )
         registry.providerKeys = try all(
             "SELECT * FROM provider_key ORDER BY identifier", ProviderKeyRecord.init(row:))
-        registry.topics = try all("SELECT * FROM topic ORDER BY topic") { row in
-            Topic(row.text(0)).map {
-                TopicRecord(topic: $0, team: row.text(1), takesBroadcasts: row.integer(2) != 0)
-            }
-        }
+        registry.topics = try all("SELECT * FROM topic ORDER BY topic", TopicRecord.init(row:))
         registry.enrolmentKeys = try all(
             "SELECT * FROM enrolment_key ORDER BY name", EnrolmentKeyRecord.init(row:))
         registry.channels = try all("SELECT * FROM channel ORDER BY identity", ChannelRecord.init(row:))
@@ -135,6 +132,7 @@ final class RegistryFile: DatabaseFile {
         registry.labels = try all("SELECT * FROM label ORDER BY device", DeviceLabel.init(row:))
         registry.webSubscriptions = try all(
             "SELECT * FROM web_subscription ORDER BY device, number", WebSubscription.init(row:))
+        registry.sendTokens = try all("SELECT * FROM send_token ORDER BY name", SendTokenRecord.init(row:))
         registry.lastRun = try all("SELECT * FROM run", RelayRun.init(row:)).first
         return registry
     }
@@ -219,16 +217,12 @@ final class RegistryFile: DatabaseFile {
         case .removeProviderKey(let identifier):
             removeProviderKey.bind(identifier)
             try removeProviderKey.run()
-        case .putTopic(let record):
-            putTopic.bind(record.topic.text)
-            putTopic.bind(record.team)
-            putTopic.bind(record.takesBroadcasts ? 1 : 0)
-            try putTopic.run()
-        case .removeTopic(let topic):
-            removeTopic.bind(topic.text)
-            try removeTopic.run()
+        case .putTopic(let record): try topics.put(record)
+        case .removeTopic(let topic): try topics.remove(topic)
         case .putEnrolmentKey(let record): try enrolmentKeys.put(record)
         case .removeEnrolmentKey(let name): try enrolmentKeys.remove(name)
+        case .putSendToken(let record): try sendTokens.put(record)
+        case .removeSendToken(let name): try sendTokens.remove(name)
         case .countEnrolments(let digest, let used): try enrolmentKeys.count(used, of: digest)
         case .putChannel(let record): try channels.put(record)
         case .removeChannel(let identity): try channels.remove(identity)

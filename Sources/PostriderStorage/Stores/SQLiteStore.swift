@@ -70,6 +70,11 @@ public final class SQLiteStore: Store {
         try open().queue.read { file throws(StoreError) in try file.scan(visit) }
     }
 
+    /// Returns all receipts in the order of rows.
+    public func loadReceipts() throws(StoreError) -> [Receipt] {
+        try open().queue.read { file throws(StoreError) in try file.loadReceipts() }
+    }
+
     /// Applies changes to the registry in order, all or none. After a disk failure it is unknown which of the two
     /// happened. Applying the same changes again is harmless.
     public func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
@@ -94,7 +99,13 @@ public final class SQLiteStore: Store {
                     try queue.change { file throws(StoreError) in try commit(batch, to: file) }
                 } catch {
                     guard error.kind == .full, batch.enqueued.isEmpty else { throw error }
-                    try remove(batch.settled, from: queue)
+                    // A row whose receipt changes is removed together with that change.
+                    let bound = Set(batch.receipts.map(\.row))
+                    try remove(batch.settled.filter { !bound.contains($0) }, from: queue)
+                    var rest = QueueBatch()
+                    rest.settled = batch.settled.filter(bound.contains)
+                    rest.receipts = batch.receipts
+                    try queue.change { file throws(StoreError) in try commit(rest, to: file) }
                 }
             })
         unmaintained.queue = true

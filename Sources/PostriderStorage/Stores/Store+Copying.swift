@@ -24,6 +24,14 @@ extension Store {
             batch.settled = rows
             try result { other.commit(batch, completion: $0) }
         }
+        let changes =
+            try other.loadReceipts().map { ReceiptChange.remove($0.row) }
+            + loadReceipts().map(ReceiptChange.put)
+        try inPieces(changes) { changes throws(StoreError) in
+            var batch = QueueBatch()
+            batch.receipts = changes
+            try result { other.commit(batch, completion: $0) }
+        }
         var rows: [QueueRow] = []
         _ = try scanQueue { rows.append($0.row) }
         try inPieces(rows) { rows throws(StoreError) in
@@ -75,6 +83,7 @@ extension Registry {
         changes += providerKeys.map(RegistryChange.putProviderKey)
         changes += topics.map(RegistryChange.putTopic)
         changes += enrolmentKeys.map(RegistryChange.putEnrolmentKey)
+        changes += sendTokens.map(RegistryChange.putSendToken)
         changes += channels.map(RegistryChange.putChannel)
         changes += broadcasts.map(RegistryChange.putBroadcast)
         return changes

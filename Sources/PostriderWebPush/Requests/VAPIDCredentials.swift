@@ -42,9 +42,15 @@ package struct VAPIDKey: Hashable, Sendable {
 /// A VAPID token and the key with which it claims to be signed (RFC 8292, section 3).
 package struct VAPIDCredentials: Equatable, Sendable {
     /// The token: a JWT.
-    let token: String
+    package let token: String
     /// The key in base64url; empty if the request has none.
-    let key: String
+    package let key: String
+
+    /// Creates credentials that were read before.
+    package init(token: String, key: String) {
+        self.token = token
+        self.key = key
+    }
 
     /// Reads the values of `Authorization`; nil if there are none.
     ///

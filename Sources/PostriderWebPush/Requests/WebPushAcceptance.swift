@@ -11,6 +11,9 @@ package struct WebPushAcceptance: Equatable, Sendable {
     /// Seconds for which the message is stored.
     package let secondsToLive: Int64
 
+    /// The relation of links to receipt subscriptions (RFC 8030, section 11.3).
+    static let relation = "urn:ietf:params:push:receipt"
+
     /// Creates an answer from its parts.
     package init(location: String, receipt: String?, secondsToLive: Int64) {
         self.location = location
@@ -21,7 +24,7 @@ package struct WebPushAcceptance: Equatable, Sendable {
     /// The header fields, without those of CORS. A `Link` has the relation of RFC 8030, section 5.1.
     package var fields: [(name: String, value: String)] {
         var fields = [("location", location), ("ttl", "\(secondsToLive)")]
-        if let receipt { fields.append(("link", "<\(receipt)>; rel=\"urn:ietf:params:push:receipt\"")) }
+        if let receipt { fields.append(("link", "<\(receipt)>; rel=\"\(Self.relation)\"")) }
         return fields.map { (name: $0.0, value: $0.1) }
     }
 }
@@ -47,7 +50,7 @@ package enum CORS {
             (
                 name: "access-control-allow-headers",
                 value:
-                    "authorization, content-encoding, content-type, crypto-key, encryption, prefer, "
+                    "authorization, content-encoding, content-type, crypto-key, encryption, link, prefer, "
                     + "topic, ttl, urgency"
             ),
             (name: "access-control-max-age", value: "\(Limits.corsSeconds)"),

@@ -19,7 +19,7 @@ package enum WebPushRejection: Error, Equatable, Sendable {
     case invalidEncryptionKeys
     /// The message has no bytes, and the subscription is one of an app that needs some.
     case emptyMessage
-    /// The message is larger than ``Notifications/Limits/webPushBytes``.
+    /// The message is larger than ``Notifications/Limits/webPushBytes``, or than a quota allows.
     case messageTooLarge
     /// The subscription is restricted to a key, and the request has no VAPID token; or it has credentials of another
     /// scheme.
@@ -32,7 +32,7 @@ package enum WebPushRejection: Error, Equatable, Sendable {
     case gone
     /// The method is not one of those, which are separated by commas.
     case methodNotAllowed(allowed: String)
-    /// The subscription's device, or its app, has no room; try again after this many seconds.
+    /// The subscription's device, or its app, has no room, or a quota is used up; try again after this many seconds.
     case tooManyRequests(retryAfterSeconds: Int)
     /// The relay cannot take messages now; try again after this many seconds.
     case unavailable(retryAfterSeconds: Int)
@@ -106,7 +106,7 @@ package enum WebPushRejection: Error, Equatable, Sendable {
         case .emptyMessage:
             "the message has no bytes: the subscription's app takes from 1 to 4096"
         case .messageTooLarge:
-            "the message has more than 4096 bytes after encryption: send less"
+            "the message has more than 4096 bytes after encryption, or more than a quota allows: send less"
         case .unauthorized:
             "the request has no VAPID token, which this subscription demands: send Authorization: vapid"
         case .forbidden(let flaw): flaw.explanation

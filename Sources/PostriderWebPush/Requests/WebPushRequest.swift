@@ -18,12 +18,30 @@ package struct WebPushRequest: Equatable, Sendable {
     package let topic: String?
     /// Whether the sender wants a receipt when the device has acknowledged the message (RFC 8030, section 5.1).
     package let wantsReceipt: Bool
+    /// The URL of the receipt subscription that the sender would like to use again (RFC 8030, section 5.1); nil for a
+    /// new one. It is not checked yet.
+    package let receipts: String?
     /// The body as it came.
-    private let body: [UInt8]
+    package let body: [UInt8]
     /// The message for a browser, or why no browser can decrypt it.
-    private let message: Result<WebPushMessage, WebPushRejection>
+    package let message: Result<WebPushMessage, WebPushRejection>
     /// The VAPID credentials, which are not verified yet; nil if the request has none.
     package let credentials: VAPIDCredentials?
+
+    /// Creates a request from fields that were checked before.
+    package init(
+        secondsToLive: Int64, urgency: Urgency, topic: String?, wantsReceipt: Bool, body: [UInt8],
+        message: Result<WebPushMessage, WebPushRejection>, credentials: VAPIDCredentials?
+    ) {
+        self.secondsToLive = secondsToLive
+        self.urgency = urgency
+        self.topic = topic
+        self.wantsReceipt = wantsReceipt
+        receipts = nil
+        self.body = body
+        self.message = message
+        self.credentials = credentials
+    }
 
     /// Reads a request from its header fields and its body.
     ///
@@ -51,6 +69,7 @@ package struct WebPushRequest: Equatable, Sendable {
                 $0.prefix { $0 != ";" }.trimmed.lowercased() == "respond-async"
             }
         }
+        receipts = Self.receipts(values("link"))
         guard body.count <= Limits.webPushBytes else { throw .messageTooLarge }
         self.body = body
         message = Result { () throws(WebPushRejection) in try Self.message(body, values) }
@@ -85,6 +104,19 @@ package struct WebPushRequest: Equatable, Sendable {
         }
         let most = Limits.storedDays * 24 * 60 * 60
         return min(Int64(value) ?? most, most)
+    }
+
+    /// Finds the target of the link with the relation of receipts (RFC 8288, section 3).
+    private static func receipts(_ links: [String]) -> String? {
+        for link in links.joined(separator: ",").split(separator: ",") {
+            let parts = link.split(separator: ";")
+            guard let target = parts.first?.trimmed, target.hasPrefix("<"), target.hasSuffix(">"),
+                case let parameters = HeaderParameters(parts.dropFirst().joined(separator: ";")),
+                parameters["rel"] == WebPushAcceptance.relation
+            else { continue }
+            return String(target.dropFirst().dropLast())
+        }
+        return nil
     }
 
     private static func message(

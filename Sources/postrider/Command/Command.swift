@@ -82,6 +82,7 @@ enum Commands {
         KeysCommand.self,
         TopicsCommand.self,
         EnrolmentKeysCommand.self,
+        SendTokensCommand.self,
         DevicesCommand.self,
         BackupCommand.self,
         MoveCommand.self,

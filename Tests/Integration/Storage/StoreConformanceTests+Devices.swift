@@ -54,6 +54,31 @@ extension StoreConformanceTests {
         ]
     }
 
+    func sendToken(_ name: String, _ topics: String) -> SendTokenRecord {
+        SendTokenRecord(
+            name: name, digest: [UInt8](name.utf8),
+            topics: topics.split(separator: " ").compactMap { Topic(String($0)) },
+            addedAt: Moment(milliseconds: 5))
+    }
+
+    /// A registry with the tokens that the changes must lead to, and nothing else.
+    func registryOfSendTokens() -> Registry {
+        var registry = Registry()
+        registry.sendTokens = [
+            sendToken("a", "com.example.b com.example.a"), sendToken("z", "com.example.b"),
+        ]
+        return registry
+    }
+
+    func sendTokenChanges() -> [RegistryChange] {
+        [
+            .putSendToken(sendToken("z", "com.example.a")),
+            .putSendToken(sendToken("a", "com.example.b com.example.a")),
+            .putSendToken(sendToken("z", "com.example.b")), .putSendToken(sendToken("gone", "com.example.a")),
+            .removeSendToken(name: "gone"), .removeSendToken(name: "nobody"),
+        ]
+    }
+
     func expectedSubscriptions() -> [WebSubscription] {
         [
             subscription(2, 1, "b"), subscription(2, 256, "C", [4, 0, 255]),

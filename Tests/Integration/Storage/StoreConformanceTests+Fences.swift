@@ -52,12 +52,14 @@ extension StoreConformanceTests {
         try from.store.apply(changes())
         try from.store.commit(enqueue: (1...2100).map { try sample($0, payloadBytes: 9) }, settle: [])
         try from.store.commit(settle: [7])
+        try commit(from.store, [.put(receipt(1)), .put(receipt(5, .delivered))])
         // What an interrupted copying has left.
-        try to.store.commit(enqueue: [sample(7), sample(8)])
+        try commit(to.store, enqueue: [sample(7), sample(8)], [.put(receipt(7))])
         let copied = try from.store.copy(to: to.store, named: "there")
         #expect(copied.notifications == 2099)
         #expect(try to.store.loadRegistry() == from.store.loadRegistry())
         #expect(try to.store.scan().entries == from.store.scan().entries)
+        #expect(try to.store.loadReceipts() == [receipt(1), receipt(5, .delivered)])
         let rows: [Int64] = [1, 1000, 1001, 2100]
         #expect(try to.store.read(rows).map(fields) == from.store.read(rows).map(fields))
         let failure = #expect(throws: StoreError.self) { try from.store.copy(to: to.store, named: "there") }

@@ -222,7 +222,7 @@ import Testing
             .putDevice(device(UInt64.max)), .putDevice(device(1)), .putDevice(device(1, name: "Telefon ☎")),
             .putDevice(device(2)), .noteSeen(device(2).identity, Moment(milliseconds: 99)),
             .noteSeen(device(77).identity, Moment(milliseconds: 99)),
-        ] + presenceChanges() + labelChanges() + subscriptionChanges() + [
+        ] + sendTokenChanges() + presenceChanges() + labelChanges() + subscriptionChanges() + [
             .putRegistration(try registration(.max, 1)),
             .putRegistration(try registration(2, 300)), .putRegistration(try registration(2, 2)),
             .putRegistration(try registration(1, .max)), .putRegistration(try registration(1, 1)),
@@ -249,7 +249,7 @@ import Testing
 
     /// Makes the registry that the changes must lead to.
     private func expectedRegistry() throws -> Registry {
-        var registry = Registry()
+        var registry = registryOfSendTokens()
         registry.tokenSecrets = [[4], [1, 2, 3]]
         registry.devices = [device(2, seenAt: 99), device(.max)]
         registry.presences = [presence(2, false, 60, .relayStopped), presence(.max, false, 90, .silent)]

@@ -125,6 +125,8 @@ final class SimulatedStore: Store {
         }
     }
 
+    func loadReceipts() throws(StoreError) -> [Receipt] { try store.loadReceipts() }
+
     func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
         switch disk.health {
         case .well:

@@ -26,7 +26,7 @@ struct DeviceTokenCodecTests {
         #expect(DeviceToken(hex: token.hex) == token)
     }
 
-    @Test("of messages are none of registrations, and the other way round")
+    @Test("of messages and of receipt subscriptions are none of registrations, and the other way round")
     func messages() throws {
         let seal = try DeviceTokenCodec(secrets: [secrets[0]])
         for row in [1, 77, Int64.max] {
@@ -36,6 +36,10 @@ struct DeviceTokenCodecTests {
         }
         #expect(seal.openRow(seal.seal(Samples.device, Samples.first)) == nil)
         #expect(seal.openRow(DeviceToken(words: .zero)) == nil)
+        let receipts = seal.seal(ReceiptSubscription(Samples.device))
+        #expect(seal.openReceipts(receipts) == ReceiptSubscription(Samples.device))
+        #expect(seal.openRow(receipts) == nil && seal.openReceipts(seal.seal(QueueRow(1))) == nil)
+        #expect(seal.openReceipts(seal.seal(Samples.device, Samples.first)) == nil)
     }
 
     @Test("of one device have nothing in common that could be seen")

@@ -6,6 +6,10 @@ import PostriderNotifications
 final class HandLedger {
     private(set) var mail: [LedgerCommand] = []
     private var disk: [QueueRow: Notification] = [:]
+    /// The changes of receipts that are durable, in order.
+    private(set) var receipts: [ReceiptChange] = []
+    /// The changes of the registry that are durable, in order.
+    private(set) var made: [RegistryChange] = []
     /// Whether reads from the disk fail.
     var failsToRead = false
 
@@ -29,6 +33,16 @@ final class HandLedger {
         }
     }
 
+    /// The notifications on the disk, in the order of rows.
+    var queued: [QueuedNotification] {
+        disk.map { QueuedNotification(row: $0.key, notification: $0.value) }.sorted { $0.row < $1.row }
+    }
+
+    /// Puts on the disk what an earlier relay has left.
+    func restore(_ queued: [QueuedNotification]) {
+        for one in queued { disk[one.row] = one.notification }
+    }
+
     func take(_ messages: inout [LedgerCommand]) -> Bool {
         mail += messages
         messages = []
@@ -48,6 +62,9 @@ final class HandLedger {
             case .settle(let row):
                 disk[row] = nil
                 return nil
+            case .receipt(let change):
+                if isDurable { receipts.append(change) }
+                return nil
             case .load(let device, let rows) where failsToRead:
                 let failure = StoreError(.inputOutput, "The disk failed.")
                 return .push(.loaded(device, asked: rows, .failure(failure)))
@@ -56,13 +73,17 @@ final class HandLedger {
                     disk[row].map { QueuedNotification(row: row, notification: $0) }
                 }
                 return .push(.loaded(device, asked: rows, .success(found)))
-            case .apply(_, _, let ticket), .confirm(_, let ticket):
-                return .registry(
-                    .applied(
-                        ticket: ticket,
-                        isDurable ? .success(()) : .failure(StoreError(.full, "The disk is full."))))
+            case .apply(let changes, _, let ticket):
+                if isDurable { made += changes }
+                return answer(ticket, isDurable)
+            case .confirm(_, let ticket): return answer(ticket, isDurable)
             case .backUp, .close: return nil
             }
         }
+    }
+
+    private func answer(_ ticket: UInt64, _ isDurable: Bool) -> ShardMessage {
+        let failure = StoreError(.full, "The disk is full.")
+        return .registry(.applied(ticket: ticket, isDurable ? .success(()) : .failure(failure)))
     }
 }

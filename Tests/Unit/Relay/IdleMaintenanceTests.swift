@@ -17,6 +17,7 @@ import Testing
 
         func loadRegistry() throws(StoreError) -> Registry { Registry() }
         func scanQueue(_ visit: (QueueEntry) -> Void) throws(StoreError) -> QueueRow { QueueRow(0) }
+        func loadReceipts() throws(StoreError) -> [Receipt] { [] }
         func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {}
         func commit(_ batch: QueueBatch, completion: @escaping (Result<Void, StoreError>) -> Void) {}
         func read(

@@ -53,4 +53,22 @@ struct LedgerConfirmationTests {
         ledger.receive([.settle(QueueRow(1)), .confirm(shard: 0, ticket: 9)])
         #expect(post.lines == ["0 9 false"])
     }
+
+    @Test("is true of receipts that the disk refused at first only when they are written, in their order")
+    func owedReceipts() {
+        func receipt(_ outcome: Receipt.Outcome?) -> Receipt {
+            Receipt(
+                row: QueueRow(1), device: Samples.device, registration: Samples.first,
+                subscription: ReceiptSubscription(Samples.device), expiresAt: Samples.now, outcome: outcome)
+        }
+        store.failures = 1
+        ledger.receive([
+            .receipt(.put(receipt(.delivered))), .settle(QueueRow(1)), .confirm(shard: 0, ticket: 1),
+        ])
+        ledger.receive([.receipt(.put(receipt(.ended))), .confirm(shard: 0, ticket: 2)])
+        #expect(post.lines == ["0 1 false", "0 2 true"])
+        #expect(store.batches.last?.settled == [QueueRow(1)])
+        #expect(
+            store.batches.last?.receipts == [.put(receipt(.delivered)), .put(receipt(.ended))])
+    }
 }

@@ -58,7 +58,7 @@ struct ShardMessageEncodingTests {
                     broadcast(payload: [UInt8](repeating: 0x20, count: Limits.broadcastPayloadBytes)),
                     QueueRow(.max))),
             .channel(.removed(channel)),
-        ] + answers.map { .channel(.answer(address, $0)) }
+        ] + WebSamples.messages.map { .web($0) } + answers.map { .channel(.answer(address, $0)) }
         + orders.map { .channel(.order($0, owner, address)) }
 
     /// All properties of a message, with those of its objects.
@@ -92,7 +92,8 @@ struct ShardMessageEncodingTests {
             .push(.stored([StoredRow(device: Samples.device, row: QueueRow(1))], failure: nil)),
             .push(.loaded(Samples.device, asked: [], .success([]))),
             .device(.enrolled(Self.address, Samples.device, isDurable: true)),
-            .registry(.policyChanged(generation: 1)), .control(.measure(number: 1)), .lifecycle(.drain),
+            .web(.arrived(connection: 1)), .registry(.policyChanged(generation: 1)),
+            .control(.measure(number: 1)), .lifecycle(.drain),
         ]
         for message in messages { #expect(try message.encoded() == nil) }
     }

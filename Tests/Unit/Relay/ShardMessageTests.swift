@@ -122,19 +122,33 @@ struct ShardMessageTests {
         ]
     }
 
+    private static let receipt = Receipt(
+        row: QueueRow(1), device: Samples.device, registration: Samples.first,
+        subscription: ReceiptSubscription(Samples.device), expiresAt: Samples.now, outcome: .delivered)
+
     private static let web: [WebMessage] = {
         let fields = ["ttl": ["1"], "topic": ["a"], "content-encoding": ["aes128gcm"]]
         let request = try? WebPushRequest(body: [1, 2]) { fields[$0] ?? [] }
         let pushes = request.map { request in
             WebPush(
                 identity: notification.identity, device: Samples.device, registration: Samples.first,
-                request: request)
+                request: request, receipts: receipt.subscription)
         }
         let address = Samples.replyAddress(1)
-        return [pushes].compactMap { $0 }.map { .push($0, address) } + [
-            .queued(address, QueueRow(1)), .cancel(Samples.device, Samples.first, QueueRow(1), address),
-            .cancelled(address), .refused(.forbidden(.expired), address), .arrived(connection: 1),
-        ]
+        let plain = try? PlainMessage(body: [0x61]) { _ in [] }
+        let sends = [plain].compactMap { $0 }.map { message in
+            PlainSend(
+                identity: notification.identity, device: "a", topic: Samples.topic, message: message,
+                token: "b")
+        }
+        return sends.map { .findDevice($0, address) } + sends.map { .send($0, Samples.device, address) }
+            + [pushes].compactMap { $0 }.map { .push($0, address) } + [
+                .queued(address, QueueRow(1)), .cancel(Samples.device, Samples.first, QueueRow(1), address),
+                .promised(address, isDurable: true), .receipt(receipt), .receipts([receipt], address),
+                .readReceipts(receipt.subscription, address, seconds: 1),
+                .removeReceipt(receipt.subscription, QueueRow(1), address), .removed(address),
+                .refused(.forbidden(.expired), address), .arrived(connection: 1),
+            ]
     }()
 
     private static let all: [ShardMessage] =
@@ -167,7 +181,14 @@ struct ShardMessageTests {
         case .web(.push): "web push"
         case .web(.queued): "queued web push"
         case .web(.cancel): "cancel"
-        case .web(.cancelled): "cancelled"
+        case .web(.findDevice): "find device"
+        case .web(.send): "plain send"
+        case .web(.promised): "promised receipt"
+        case .web(.receipt): "receipt"
+        case .web(.readReceipts): "read receipts"
+        case .web(.receipts): "receipts"
+        case .web(.removeReceipt): "remove receipt"
+        case .web(.removed): "removed by a sender"
         case .web(.refused): "refused web push"
         case .web(.arrived): "arrived browser"
         case .registry(.applied): "applied"
@@ -205,7 +226,7 @@ struct ShardMessageTests {
     }
 
     @Test("of every kind is looked at")
-    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 33) }
+    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 40) }
 
     @Test("would be seen to hold an object or a closure if it did")
     private func seen() {

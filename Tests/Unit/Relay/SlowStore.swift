@@ -29,6 +29,8 @@ final class SlowStore: Store {
     func loadRegistry() throws(StoreError) -> Registry { try disk.loadRegistry() }
     func scanQueue(_ visit: (QueueEntry) -> Void) throws(StoreError) -> QueueRow { try disk.scanQueue(visit) }
 
+    func loadReceipts() throws(StoreError) -> [Receipt] { try disk.loadReceipts() }
+
     func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
         transactions.append(changes.count)
         guard !changes.contains(where: { $0 == refused }) else {

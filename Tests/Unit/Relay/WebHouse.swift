@@ -11,6 +11,8 @@ import Testing
 final class WebHouse {
     /// The enrolment key in the URL of browsers.
     static let key = "browsers-9"
+    /// A token of plain sends to the topic of the samples.
+    static let sendToken = "send-0123"
     static let origin = "https://push.example.org"
     /// A VAPID key: the generator of P-256.
     static let senderKey =
@@ -22,14 +24,32 @@ final class WebHouse {
     private(set) lazy var shard = makeShard()
     private let codec: DeviceTokenCodec
     private let policy: AccessPolicy
+    private let quotas: QuotaSet
     private var lines: [WebLine] = []
 
-    init() throws {
+    /// - Parameter store: what an earlier relay has left.
+    init(_ store: (any Store)? = nil, quotas: QuotaSet = QuotaSet([])) throws {
+        self.quotas = quotas
         codec = try DeviceTokenCodec(secrets: [Provider.secret])
         let key = EnrolmentKeyRecord(
             name: "browsers", digest: EnrolmentKey.digest(Self.key), addedAt: Samples.now)
+        let token = SendTokenRecord(
+            name: "cron", digest: SendToken.digest(Array(Self.sendToken.utf8)), topics: [Samples.topic],
+            addedAt: Samples.now)
         policy = AccessPolicy(
-            generation: 1, providerKeys: [], topics: [], enrolmentKeys: [key], log: .none)
+            generation: 1, providerKeys: [], topics: [], enrolmentKeys: [key], sendTokens: [token], log: .none
+        )
+        shard.start()
+        guard let store else { return }
+        let loaded = try LoadedStore(store, shards: 1)
+        shard.restore(loaded)
+        shard.directory.restore(loaded.registry)
+        var all: Result<[QueuedNotification], StoreError> = .success([])
+        var rows: [QueueRow] = []
+        _ = try store.scanQueue { rows.append($0.row) }
+        store.read(rows) { all = $0 }
+        ledger.restore(try all.get())
+        run()
     }
 
     private func makeShard() -> Shard {
@@ -41,6 +61,7 @@ final class WebHouse {
             random: Numbers(), log: complaints.log)
         var settings = ShardSettings()
         settings.webOrigin = Self.origin
+        settings.quotas = quotas
         return Shard(
             context, settings, migrator: ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil }))
     }

@@ -115,6 +115,25 @@ struct WebPortTests {
         #expect(browser.messages("register").last?["status"] as? Int == 409)
     }
 
+    @Test("counts messages for the quotas of their topic, and says when one more has room")
+    func quotas() throws {
+        let quota = try #require(Quota("topic=web-push pushes-per-second=1 payload-bytes=10"))
+        let house = try WebHouse(quotas: QuotaSet([quota]))
+        let browser = try house.connect()
+        let endpoint = try house.register(browser, channel: Self.channel)
+        browser.line.cut()
+        house.run()
+        #expect(try house.post("more than ten", to: endpoint).status == 413)
+        for _ in 1...Limits.pushBurstSeconds {
+            let sender = try house.post(to: endpoint)
+            house.commit()
+            #expect(sender.status == 201)
+        }
+        let late = try house.post(to: endpoint)
+        #expect(late.status == 429 && late.field("retry-after") == "1")
+        #expect(late.text.contains(#""errno":201"#))
+    }
+
     @Test("takes subscriptions over from the registry")
     func restored() throws {
         let browser = try house.connect()

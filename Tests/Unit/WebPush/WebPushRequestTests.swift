@@ -54,6 +54,27 @@ struct WebPushRequestTests {
         #expect(largest.stored.count == WebPushMessage.mostStoredBytes)
     }
 
+    @Test(
+        "names the receipt subscription that it uses again by a link with the relation of RFC 8030",
+        arguments: [
+            ("</r/1>; rel=\"urn:ietf:params:push:receipt\"", "/r/1"),
+            ("<https://a/r/1> ; rel=urn:ietf:params:push:receipt", "https://a/r/1"),
+            ("</x>; rel=next, </r/2>;rel=\"urn:ietf:params:push:receipt\"", "/r/2"),
+            ("</r/1>; rel=next", nil), ("/r/1; rel=\"urn:ietf:params:push:receipt\"", nil), ("", nil),
+        ] as [(String, String?)])
+    func link(_ link: String, _ target: String?) throws {
+        let fields = ["ttl": ["1"], "link": [link]]
+        #expect(try WebPushRequest(body: []) { fields[$0] ?? [] }.receipts == target)
+    }
+
+    @Test(
+        "for receipts waits as long as it says, up to a bound",
+        arguments: [
+            ([], 30), (["wait=0"], 0), (["wait=7"], 7), (["respond-async, Wait = 9; a=b"], 9),
+            (["wait=1000"], 50), (["wait=-1"], 0), (["wait=soon"], 30), (["return=minimal", "wait=3"], 3),
+        ] as [([String], Int)])
+    func wait(_ prefer: [String], _ seconds: Int) { #expect(ReceiptRequest.seconds(prefer) == seconds) }
+
     @Test("is answered with the address of the message, and with that of the receipt if it asked for one")
     func acceptance() {
         let plain = WebPushAcceptance(location: "https://a/m/1", receipt: nil, secondsToLive: 60)

@@ -183,6 +183,8 @@ private final class ContractStore: Store {
         try store.scanQueue(visit)
     }
 
+    func loadReceipts() throws(StoreError) -> [Receipt] { try store.loadReceipts() }
+
     func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
         if let failure, changes.contains(where: \.isAboutChannels) {
             return completion(.failure(StoreError(failure, "The store fails.")))

@@ -2,23 +2,6 @@ import PostriderCourier
 import PostriderNotifications
 import PostriderWebPush
 
-/// The messages about Web Push.
-enum WebMessage: Sendable {
-    /// To the device's home: a sender's request, whose form is checked.
-    case push(WebPush, ReplyAddress)
-    /// To the sender's shard, before the answer: the message has this row.
-    case queued(ReplyAddress, QueueRow)
-    /// To the device's home: the sender cancels the message at this row.
-    case cancel(DeviceIdentity, RegistrationNumber, QueueRow, ReplyAddress)
-    /// To the sender's shard: the message is cancelled, and will not come back.
-    case cancelled(ReplyAddress)
-    /// To the sender's shard: the request was refused.
-    case refused(WebPushRejection, ReplyAddress)
-    /// To the home: a browser has presented this identity on another shard. Its connection is in
-    /// ``ConnectionsInTransit`` under this number.
-    case arrived(connection: UInt64)
-}
-
 /// A message of an application server on its way to the subscription's home.
 struct WebPush: Sendable {
     /// Its identity, which the relay has drawn.
@@ -26,6 +9,8 @@ struct WebPush: Sendable {
     let device: DeviceIdentity
     let registration: RegistrationNumber
     let request: WebPushRequest
+    /// Where its sender gets the receipt; nil if it wants none.
+    let receipts: ReceiptSubscription?
 
     /// The topic of all subscriptions of browsers, and of all subscriptions of Web Push in metrics and quotas.
     static let topic: Topic = {
@@ -44,6 +29,16 @@ struct WebPush: Sendable {
             priority: request.urgency.priority, expiration: request.expiration(at: now),
             collapseIdentifier: request.topic,
             payload: try isBrowser ? request.browserMessage().stored : request.appMessage(), acceptedAt: now)
+    }
+
+    /// The receipt that its sender is promised; nil if it wants none.
+    func receipt(at row: QueueRow, _ now: Moment) -> Receipt? {
+        let seconds = request.secondsToLive + Limits.receiptDays * 24 * 60 * 60
+        return receipts.map { subscription in
+            Receipt(
+                row: row, device: device, registration: registration, subscription: subscription,
+                expiresAt: now.advanced(byMilliseconds: seconds * 1000))
+        }
     }
 }
 

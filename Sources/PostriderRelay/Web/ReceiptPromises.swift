@@ -1,0 +1,113 @@
+import PostriderNotifications
+
+/// The receipts of messages that wait for this shard's devices. Each is durable before its sender hears that its
+/// message is accepted. The outcome is written in the transaction that removes the message; then the receipt goes to
+/// the home of its subscription (``ReceiptReaders``).
+final class ReceiptPromises {
+    private struct Promise {
+        var receipt: Receipt
+        /// Whether the promise is on the disk. Until then an outcome is not told to anybody.
+        var isDurable = false
+        /// Whether a newer message has replaced this one, which is kept until the newer one is durable.
+        var isReplaced = false
+    }
+
+    private let context: ShardContext
+    private let changes: RegistryChanges
+    private var promises: [QueueRow: Promise] = [:]
+    /// Receipts whose outcome the disk has refused so far.
+    private var unsaved: [Receipt] = []
+
+    init(_ context: ShardContext, _ changes: RegistryChanges) {
+        self.context = context
+        self.changes = changes
+    }
+
+    /// Whether no message has a receipt.
+    var isEmpty: Bool { promises.isEmpty }
+
+    /// Whether the message at a row has a receipt.
+    func contains(_ row: QueueRow) -> Bool { promises[row] != nil }
+
+    /// Takes receipts from the store. `isPending` says whether a message waits for its device; a promise for another
+    /// one was not kept, because the relay was killed: as far as the relay knows, it was not acknowledged.
+    func restore(_ receipts: [Receipt], isPending: (Receipt) -> Bool) {
+        for receipt in receipts where receipt.outcome == nil {
+            promises[receipt.row] = Promise(receipt: receipt, isDurable: true)
+            if !isPending(receipt) { end(receipt.row, .ended) }
+        }
+    }
+
+    /// Promises a receipt, before its message is offered to its device.
+    func add(_ receipt: Receipt) {
+        promises[receipt.row] = Promise(receipt: receipt)
+        context.outbox.send(.receipt(.put(receipt)))
+    }
+
+    /// Whether the message at a row has ended, and nobody was told yet.
+    func hasEnded(_ row: QueueRow) -> Bool { promises[row]?.receipt.outcome != nil }
+
+    /// The device has refused the message at a row.
+    func withdraw(_ row: QueueRow) {
+        promises[row] = nil
+        context.outbox.send(.receipt(.remove(row)))
+    }
+
+    /// Calls `then` when it is known whether a promise, and the message if it is to be stored, are durable. A promise
+    /// that is not is given up.
+    func confirm(_ row: QueueRow, then: @escaping (_ isDurable: Bool) -> Void) {
+        changes.confirm { [unowned self] result in
+            if result.isSuccess {
+                promises[row]?.isDurable = true
+                if let receipt = promises[row]?.receipt, receipt.outcome != nil { finish(receipt) }
+            } else {
+                promises[row] = nil
+                context.outbox.send(.receipt(.remove(row)))
+            }
+            then(result.isSuccess)
+        }
+    }
+
+    /// Something has happened to a message. `isKept` is whether a message that was replaced is kept until the newer one
+    /// is durable.
+    func note(_ kind: TraceEvent.Kind, _ row: QueueRow, isKept: @autoclosure () -> Bool) {
+        guard !promises.isEmpty, promises[row] != nil else { return }
+        switch kind {
+        case .acknowledged: end(row, .delivered)
+        case .replaced where isKept(): promises[row]?.isReplaced = true
+        case .recalled: promises[row]?.isReplaced = false
+        case .replaced, .expired, .discarded, .dropped: end(row, .ended)
+        default: break
+        }
+    }
+
+    /// A message is about to be removed from the disk.
+    func settled(_ row: QueueRow) {
+        if promises[row]?.isReplaced == true { end(row, .ended) }
+    }
+
+    /// Tries again to store what the disk has refused.
+    func sweep() {
+        let due = unsaved
+        unsaved = []
+        due.forEach(finish)
+    }
+
+    private func end(_ row: QueueRow, _ outcome: Receipt.Outcome) {
+        guard var promise = promises[row], promise.receipt.outcome == nil else { return }
+        promise.receipt.outcome = outcome
+        promises[row] = promise
+        context.outbox.send(.receipt(.put(promise.receipt)))
+        if promise.isDurable { finish(promise.receipt) }
+    }
+
+    /// Passes a receipt on when its outcome is durable.
+    private func finish(_ receipt: Receipt) {
+        promises[receipt.row] = nil
+        changes.confirm { [unowned self] result in
+            guard result.isSuccess else { return unsaved.append(receipt) }
+            let home = context.home(of: receipt.subscription.identity)
+            context.outbox.send(.web(.receipt(receipt)), to: home)
+        }
+    }
+}

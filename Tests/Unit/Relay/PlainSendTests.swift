@@ -1,0 +1,100 @@
+import PostriderDeviceQueue
+import PostriderNotifications
+import PostriderStorage
+import RelayFixtures
+import Testing
+
+@testable import PostriderRelay
+
+@Suite("A plain send of a script")
+struct PlainSendTests {
+    private let house: WebHouse
+
+    init() throws { house = try WebHouse(try Self.store()) }
+
+    private static func store() throws -> MemoryStore {
+        let store = MemoryStore()
+        let name = try #require(DeviceName("kiosk-7"))
+        store.apply([
+            .putDevice(Samples.record), .putRegistration(Samples.registration()),
+            .putLabel(DeviceLabel(device: Samples.device, name: name)),
+        ]) { _ in }
+        return store
+    }
+
+    private func send(
+        _ text: String = "hello", to path: String = "\(Samples.topic.text)/kiosk-7", _ token: String? = nil,
+        _ fields: [String: String] = [:], on house: WebHouse? = nil
+    ) throws -> WebLine {
+        try (house ?? self.house).request(
+            "POST", "\(WebHouse.origin)/send/\(path)",
+            ["Authorization": "Bearer \(token ?? WebHouse.sendToken)"].merging(fields) { $1 }, text)
+    }
+
+    @Test("is stored for a device that is away, as an alert, and answered with its identity then")
+    func stored() throws {
+        let sender = try send("The backup has failed", ["Title": "Backup"])
+        #expect(sender.status == nil)
+        house.commit()
+        #expect(sender.status == 200)
+        let queued = try #require(house.ledger.queued.first?.notification)
+        #expect(queued.device == Samples.device && queued.topic == Samples.topic)
+        #expect(queued.pushType == .alert && queued.priority == .immediate)
+        #expect(sender.text.contains(#"{"id":"\#(queued.identity.text)"}"#))
+        #expect(
+            String(decoding: queued.payload, as: UTF8.self)
+                == #"{"aps":{"alert":{"body":"The backup has failed","title":"Backup"}}}"#)
+        #expect(house.shard.report.tally.isBalanced)
+    }
+
+    private func send(_ text: String, _ fields: [String: String]) throws -> WebLine {
+        try send(text, to: "\(Samples.topic.text)/kiosk-7", nil, fields)
+    }
+
+    @Test("finds a device by its name in any case, and by its identity")
+    func names() throws {
+        for device in ["KIOSK-7", Samples.device.description] {
+            let sender = try send(to: "\(Samples.topic.text)/\(device)")
+            house.commit()
+            #expect(sender.status == 200, "\(device)")
+        }
+    }
+
+    @Test("is refused without a token of the topic, for an unknown device, and with a wrong value")
+    func refusals() throws {
+        let none = try send("a", to: "\(Samples.topic.text)/kiosk-7", "send-wrong")
+        #expect(none.status == 401 && none.field("www-authenticate") == "Bearer")
+        #expect(try send("a", ["Authorization": ""]).status == 401)
+        #expect(try send("a", ["Authorization": "Basic \(WebHouse.sendToken)"]).status == 401)
+        #expect(try send("a", to: "\(Samples.otherTopic.text)/kiosk-7").status == 403)
+        #expect(try send("a", to: "\(Samples.topic.text)/kiosk-8").status == 404)
+        #expect(try send("a", ["Priority": "9"]).status == 400)
+        #expect(try send(String(repeating: "a", count: 5000), [:]).status == 413)
+        #expect(try send("a", to: "\(Samples.topic.text)").status == 404)
+        let method = try house.request("GET", "\(WebHouse.origin)/send/a/b")
+        #expect(method.status == 405 && method.field("allow") == "POST")
+        #expect(house.logged.allSatisfy { !$0.contains(WebHouse.sendToken) })
+    }
+
+    @Test("is refused when the disk fails")
+    func failingDisk() throws {
+        let sender = try send()
+        house.commit(isDurable: false)
+        #expect(sender.status == 503 && sender.field("retry-after") == "1")
+    }
+
+    @Test("counts for the quotas of its topic")
+    func quota() throws {
+        var quota = try #require(Quota("topic=\(Samples.topic.text) payload-bytes=60"))
+        let small = try WebHouse(try Self.store(), quotas: QuotaSet([quota]))
+        #expect(try send(String(repeating: "a", count: 60), on: small).status == 413)
+        quota = try #require(Quota("topic=\(Samples.topic.text) pushes-per-second=1"))
+        let slow = try WebHouse(try Self.store(), quotas: QuotaSet([quota]))
+        let statuses = try (1...Limits.pushBurstSeconds + 1).map { _ in
+            let sender = try send(on: slow)
+            slow.commit()
+            return sender.status
+        }
+        #expect(statuses == Array(repeating: 200, count: Limits.pushBurstSeconds) + [429])
+    }
+}

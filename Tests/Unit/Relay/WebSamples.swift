@@ -1,0 +1,56 @@
+import PostriderNotifications
+import PostriderWebPush
+import RelayFixtures
+
+@testable import PostriderRelay
+
+/// Messages about Web Push, of each kind that leaves a process.
+enum WebSamples {
+    private static let address = ReplyAddress(shard: 3, stream: .max, connection: .max)
+    private static let subscription = ReceiptSubscription(DeviceIdentity(high: 7, low: 0))
+
+    private static func receipt(_ outcome: Receipt.Outcome?) -> Receipt {
+        Receipt(
+            row: QueueRow(.max), device: Samples.device, registration: RegistrationNumber(.max),
+            subscription: subscription, expiresAt: Samples.now, outcome: outcome)
+    }
+
+    private static func push(
+        _ message: WebPushMessage, topic: String? = nil, _ credentials: VAPIDCredentials? = nil,
+        receipts: ReceiptSubscription? = nil, refused: WebPushRejection? = nil
+    ) -> WebPush {
+        WebPush(
+            identity: NotificationIdentity(high: 1, low: 2), device: Samples.device,
+            registration: Samples.first,
+            request: WebPushRequest(
+                secondsToLive: 7, urgency: .veryLow, topic: topic, wantsReceipt: receipts != nil,
+                body: message.bytes, message: refused.map { .failure($0) } ?? .success(message),
+                credentials: credentials),
+            receipts: receipts)
+    }
+
+    private static let rejections: [WebPushRejection] =
+        [
+            .missingTTL, .invalidTTL, .invalidUrgency, .invalidTopic, .unknownEncoding,
+            .missingEncryptionKeys, .invalidEncryptionKeys, .messageTooLarge, .unauthorized, .notFound, .gone,
+            .emptyMessage, .methodNotAllowed(allowed: "POST"), .tooManyRequests(retryAfterSeconds: 0),
+            .unavailable(retryAfterSeconds: 10),
+        ] + VAPIDFlaw.allCases.map { .forbidden($0) }
+
+    static let messages: [WebMessage] =
+        [
+            .push(push(WebPushMessage(nil, [])), address),
+            .push(
+                push(
+                    WebPushMessage(.aesgcm(encryption: "salt=a", cryptoKey: "dh=b"), [1, 2]), topic: "a",
+                    VAPIDCredentials(token: "t", key: "k"), receipts: subscription), address),
+            .push(push(WebPushMessage(.aes128gcm, [UInt8](repeating: 7, count: 4096)), topic: ""), address),
+            .push(push(WebPushMessage(nil, [9]), refused: .unknownEncoding), address),
+            .queued(address, QueueRow(1)), .cancel(Samples.device, Samples.first, QueueRow(2), address),
+            .promised(address, isDurable: true), .promised(address, isDurable: false),
+            .receipt(receipt(nil)), .receipt(receipt(.delivered)), .receipt(receipt(.ended)),
+            .readReceipts(subscription, address, seconds: 50), .receipts([], address),
+            .receipts([receipt(.delivered), receipt(.ended)], address),
+            .removeReceipt(subscription, QueueRow(3), address), .removed(address),
+        ] + rejections.map { .refused($0, address) }
+}
