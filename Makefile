@@ -21,7 +21,7 @@ SEEDS ?=
 TARGET ?=
 ROWS ?=
 
-.PHONY: help deps build release package container test test-unit test-tsan test-asan test-package test-container test-unifiedpush fuzz simulate torture bench growth costs figures \
+.PHONY: help deps build release package container test test-unit test-tsan test-asan test-package test-container test-unifiedpush fuzz simulate torture bench growth browsers costs figures \
 	client-behaviour format format-check demo provider-api docs diagrams screenshot screenshots-console clean
 
 help: ## List all tasks
@@ -116,6 +116,9 @@ bench: release ## Measure the relay and its installed peers (ROWS="accepts durab
 
 growth: release ## Measure the cost of a push with 100 to 19,000 devices and 1000 to 1,000,000 stored notifications
 	python3 Tests/Benchmark/growth.py "$$(swift build --configuration release --show-bin-path)"
+
+browsers: release ## Measure the memory of 15,000 idle browsers beside as many idle devices
+	python3 Tests/Benchmark/browsers.py "$$(swift build --configuration release --show-bin-path)"
 
 costs: release ## Measure the cost of one device, push and provider, and derive the capacity of a larger machine
 	python3 Tests/Benchmark/costs.py "$$(swift build --configuration release --show-bin-path)"
