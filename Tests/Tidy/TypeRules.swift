@@ -151,7 +151,6 @@ enum TypeRules {
         "PostriderDeviceQueue.Device": toBeSplit,
         "PostriderRelay.ProviderSession": toBeSplit,
         "PostriderTransport.Connection": toBeSplit,
-        "PostriderTransport.EventLoop": toBeSplit,
         "PostriderLoad.LoadResult": "a file: one property for each part",
         "PostriderLoad.LoadResult.Phase": "a file: one property for each figure",
         "PostriderLoad.LoadTally": "one property for each figure",

@@ -57,7 +57,7 @@ extension Connection {
     private func spareOthers() {
         guard let loop else { return }
         sparedTurn = loop.turnNumber
-        if tls?.hasBufferedInput == true { loop.hasUnreadInput(token) }
+        if tls?.hasBufferedInput == true { loop.work.add(unread: token) }
     }
 
     /// Stops reading; see ``ConnectionOutput``.
@@ -71,7 +71,7 @@ extension Connection {
         guard isReadingHeld else { return }
         isReadingHeld = false
         updateInterest()
-        if tls?.hasBufferedInput == true { loop?.hasUnreadInput(token) }
+        if tls?.hasBufferedInput == true { loop?.work.add(unread: token) }
     }
 
     /// Reads bytes that TLS has buffered: epoll does not report them.

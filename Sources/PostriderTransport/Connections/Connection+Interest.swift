@@ -16,8 +16,8 @@ extension Connection {
 
     /// Stops deferring this connection's events. They are handled at once from the end of this turn on.
     func endDeferring() {
-        guard let loop, loop.isDeferred(number) else { return }
-        loop.endDeferring(number)
+        guard let loop, loop.watches.isDeferred(Int(number)) else { return }
+        loop.watches.setDeferred(Int(number), false)
         registeredInterest = []
         updateInterest()
     }
@@ -50,7 +50,7 @@ extension Connection {
     func updateInterest() {
         guard !isInterestQueued, interest != registeredInterest, let loop else { return }
         isInterestQueued = true
-        loop.interestChanged(token)
+        loop.work.add(interestChanged: token)
     }
 
     func applyInterest() {
@@ -58,6 +58,6 @@ extension Connection {
         let interest = interest
         guard interest != registeredInterest else { return }
         registeredInterest = interest
-        loop?.change(number, interest, token)
+        loop?.watches.change(number, interest, token)
     }
 }

@@ -53,7 +53,7 @@ extension Connection {
             outputAwaits = []
             deadline = nil
             setNeedsFlush()
-            if tls?.hasBufferedInput == true { loop.hasUnreadInput(token) }
+            if tls?.hasBufferedInput == true { loop.work.add(unread: token) }
         case .awaits(let readiness): outputAwaits = readiness
         case .failed(let reason): endUnsent(reason)
         }

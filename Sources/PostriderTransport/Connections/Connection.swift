@@ -99,7 +99,7 @@ public final class Connection: ConnectionOutput {
         switch phase {
         case .open, .closing:
             isDirty = true
-            loop.needsFlush(token)
+            loop.work.add(dirty: token)
         case .connecting, .introducing, .handshaking, .lingering, .moving, .ended: return
         }
     }
@@ -131,8 +131,8 @@ public final class Connection: ConnectionOutput {
         case .open, .closing, .lingering, .moving, .ended: break
         }
         guard let loop else { return }
-        if loop.isDeferred(number) {
-            loop.isVisitOver = true
+        if loop.watches.isDeferred(Int(number)) {
+            loop.deferred.endRun()
             endDeferring()
         } else if isDeferrable, case .open = phase,
             !readiness.isDisjoint(with: [.peerEnded, .hangUp, .error])
@@ -215,7 +215,7 @@ extension Connection {
     }
 
     private func dismiss(_ reason: CloseReason) {
-        if let session { loop?.departs(session, reason) }
+        if let session { loop?.work.add(departed: session, reason) }
         session = nil
         leavePace()
         listener?.connectionFailed(reason, peer)

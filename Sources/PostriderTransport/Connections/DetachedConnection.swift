@@ -37,7 +37,7 @@ extension Connection {
         do {
             try watch(on: loop)
         } catch {
-            if let session { loop.departs(session, .overloaded) }
+            if let session { loop.work.add(departed: session, .overloaded) }
             session = nil
             tls = nil
             descriptor = nil
@@ -49,7 +49,7 @@ extension Connection {
         if isBlocked { setDeadline(limits.writeMilliseconds) }
         watchSession()
         setNeedsFlush()
-        if tls != nil { loop.hasUnreadInput(token) }
+        if tls != nil { loop.work.add(unread: token) }
     }
 }
 

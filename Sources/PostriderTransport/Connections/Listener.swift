@@ -31,7 +31,7 @@ public final class Listener: EventSource {
     public var isPaced = false {
         didSet {
             guard let loop, let number = descriptor?.number else { return }
-            loop.slots[Int(number)].isDeferred = isPaced
+            loop.watches.setDeferred(Int(number), isPaced)
         }
     }
     /// Whether the peer of each connection gets its ``Peer/tls``. It must be set before the first turn.
@@ -177,6 +177,6 @@ public final class Listener: EventSource {
 
     private func watch(_ interest: Readiness) {
         guard let loop, let number = descriptor?.number else { return }
-        loop.change(number, interest, token)
+        loop.watches.change(number, interest, token)
     }
 }

@@ -125,7 +125,7 @@ final class Dialer {
         self.session = nil
         stagger = nil
         drop(Array(attempts.keys))
-        loop.departs(session, reason)
+        loop.work.add(departed: session, reason)
     }
 
     private func drop(_ numbers: [Int]) {
@@ -155,7 +155,7 @@ final class Dialer {
 
     fileprivate func closed(_ number: Int, _ reason: CloseReason) {
         attempts[number] = nil
-        guard !loop.hasStopped else { return finish(reason) }
+        guard !loop.isStopping else { return finish(reason) }
         proceed { $0.failed(number, reason) }
     }
 }

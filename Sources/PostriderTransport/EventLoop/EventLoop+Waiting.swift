@@ -1,6 +1,17 @@
 internal import CPostriderLinux
 internal import Glibc
 
+/// How long a loop polls before it sleeps.
+struct BusyPolling {
+    /// How long it polls after a turn that had something to do; 0 means not at all.
+    var microseconds = 0
+    /// When polling ends, in monotonic nanoseconds.
+    private(set) var ends: UInt64 = 0
+
+    /// A turn that has something to do begins.
+    mutating func begin(at now: UInt64) { ends = now + UInt64(microseconds) * 1000 }
+}
+
 /// What a loop does between two turns: it waits for events, and then reads the clocks.
 extension EventLoop {
     /// Waits until something has happened, and returns the number of epoll events.
@@ -8,8 +19,8 @@ extension EventLoop {
         var milliseconds = waitMilliseconds
         while milliseconds != 0 {
             let time = Self.read(CLOCK_MONOTONIC)
-            guard time < pollingEnds else { break }
-            let count = poller.wait(milliseconds: 0)
+            guard time < polling.ends else { break }
+            let count = watches.poller.wait(milliseconds: 0)
             if count > 0 { return count }
             // Yields while there is nothing to do, so that other threads need not take the processor when there is.
             sched_yield()
@@ -17,7 +28,7 @@ extension EventLoop {
             timers.catchUp(with: time)
             milliseconds = waitMilliseconds
         }
-        return poller.wait(milliseconds: milliseconds)
+        return watches.poller.wait(milliseconds: milliseconds)
     }
 
     func readClocks() {
@@ -33,9 +44,7 @@ extension EventLoop {
     }
 
     private var waitMilliseconds: Int32 {
-        guard !isStopping, unread.isEmpty, dirty.isEmpty, departed.isEmpty, interestChanged.isEmpty,
-            deferred.isEmpty
-        else { return 0 }
+        guard !isStopping, work.isEmpty, deferred.isEmpty else { return 0 }
         return timers.nextMilliseconds.map { Int32(clamping: $0) } ?? -1
     }
 

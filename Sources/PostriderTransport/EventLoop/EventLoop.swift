@@ -8,68 +8,19 @@ internal import Glibc
 /// flush → deferred events, and the last three steps again for them → update epoll interests. So the number of locks
 /// and system calls grows with turns and not with work, and deferred handshakes delay no answer.
 @safe public final class EventLoop: Scheduler {
-    /// The entry of one descriptor number. The generation distinguishes a late event of a closed descriptor from an
-    /// event of the descriptor that got its number.
-    struct Slot {
-        var generation: UInt32 = 0
-        var watched: Watched = .nothing
-        /// Whether the events of the descriptor are deferred.
-        var isDeferred = false
-        /// The deferred events of the descriptor; empty if there are none.
-        var awaited: Readiness = []
-
-        /// The events to request from epoll. A deferred connection is reported once instead of in each turn, so that
-        /// thousands of them cost nothing. A listener is reported in each turn, because it accepts one connection at
-        /// a time.
-        func asked(_ interest: Readiness) -> Readiness {
-            guard isDeferred, case .connection = watched else { return interest }
-            return interest.union(.edgeTriggered)
-        }
-
-        /// Marks the number as unused.
-        mutating func clear() {
-            watched = .nothing
-            isDeferred = false
-            awaited = []
-            generation &+= 1
-        }
-    }
-
-    /// The object that handles a descriptor's events. Connections are called without a protocol witness, because
-    /// there are many.
-    enum Watched {
-        case nothing
-        case connection(Connection)
-        case source(any EventSource)
-    }
-
-    /// Generation and number of a descriptor. Lists that are kept during a turn hold tokens and not connections,
-    /// because a connection may be closed or belong to another thread before the list is worked through.
-    typealias Token = UInt64
+    typealias Token = WatchTable.Token
 
     private static let inputCapacity = 64 * 1024
     /// Large, so that deferred handshakes cannot crowd other events out of one epoll_wait.
     private static let reportsPerTurn = 4096
-    /// An output buffer that grew beyond this many bytes is released.
-    private static let keptOutputCapacity = 1024 * 1024
 
-    let poller: Poller
+    var watches: WatchTable
     /// Connections in their handshake, and connections that were cut, whose events are deferred.
-    var deferred = DeferredQueue()
-    /// Whether no further deferred event is handled in this turn.
-    var isVisitOver = false
-    var slots: [Slot] = []
+    let deferred = DeferredQueue()
     let timers: TimerTable
-    var isStopping = false
-    var isInTurn = false
-
-    private var rung: [any MessageSource] = []
-    var unread: [Token] = []
-    var departed: [(session: any ConnectionHandler, reason: CloseReason)] = []
-    var dirty: [Token] = []
-    var interestChanged: [Token] = []
-    private var spareTokens: [Token] = []
-    private var output: [UInt8] = []
+    var work = TurnWork()
+    private(set) var isStopping = false
+    private(set) var isInTurn = false
 
     /// The buffer that every connection of this loop reads into. Its content is valid during one call of `received`.
     let input: UnsafeMutableBufferPointer<UInt8>
@@ -93,9 +44,11 @@ internal import Glibc
     /// How long this loop polls for more events before it sleeps, after a turn that had something to do.
     /// Microseconds; 0 means not at all. Waking a processor takes longer than most turns, above all in a virtual
     /// machine, so polling pays if there is a spare processor for each loop.
-    public var busyPollingMicroseconds = 0
-    /// When polling ends, in monotonic nanoseconds.
-    var pollingEnds: UInt64 = 0
+    public var busyPollingMicroseconds: Int {
+        get { polling.microseconds }
+        set { polling.microseconds = newValue }
+    }
+    var polling = BusyPolling()
 
     /// The owner of the loop posts the messages here that it collected during the turn. Called before each flush, and
     /// again after a flush that had something to write. A turn flushes after its events, and again after deferred
@@ -105,7 +58,7 @@ internal import Glibc
     /// Creates a loop that watches nothing yet.
     public init() throws(TransportError) {
         do {
-            poller = try Poller(capacity: Self.reportsPerTurn)
+            watches = try WatchTable(reports: Self.reportsPerTurn)
         } catch {
             throw TransportError("Cannot make an event loop: \(error.text).")
         }
@@ -123,14 +76,14 @@ internal import Glibc
     /// Runs turns until `stop()` is called. Then every connection is cut, and its handler is told.
     public func run() {
         while !isStopping { turn() }
-        for index in slots.indices {
-            switch slots[index].watched {
+        for number in 0..<watches.count {
+            switch watches.watched(number) {
             case .nothing: break
             case .connection(let connection): connection.loopStopped()
             case .source(let source): source.loopStopped()
             }
         }
-        while !departed.isEmpty { tellDeparted() }
+        while tellDeparted() {}
     }
 
     /// Makes `run()` return after this turn. It must be called on this loop's thread.
@@ -162,14 +115,14 @@ extension EventLoop {
         isInTurn = true
         turnNumber &+= 1
         readClocks()
-        if count > 0 { pollingEnds = now + UInt64(busyPollingMicroseconds) * 1000 }
+        if count > 0 { polling.begin(at: now) }
         timers.advance(to: now)
         readUnread()
-        for index in 0..<count { dispatch(poller[index]) }
+        for index in 0..<count { dispatch(watches.poller[index]) }
         deliverMessages()
         settle()
         if !deferred.isEmpty {
-            runDeferred()
+            deferred.run(tellDeferred)
             settle()
         }
         applyInterests()
@@ -185,90 +138,94 @@ extension EventLoop {
     }
 
     func dispatch(_ event: (token: Token, readiness: Readiness)) {
-        guard holds(event.token) else { return }
-        let number = Int(truncatingIfNeeded: event.token & 0xFFFF_FFFF)
-        if slots[number].isDeferred {
+        guard watches.holds(event.token) else { return }
+        if watches.isDeferred(WatchTable.number(event.token)) {
             wait(event.token, event.readiness)
         } else {
-            tell(number, event.readiness)
+            tell(event.token, event.readiness)
         }
     }
 
-    func tell(_ number: Int, _ readiness: Readiness) {
-        switch slots[number].watched {
+    private func tell(_ token: Token, _ readiness: Readiness) {
+        switch watches.watched(WatchTable.number(token)) {
         case .nothing: break
         case .connection(let connection): connection.ready(readiness)
         case .source(let source): source.ready(readiness)
         }
     }
 
-    /// The connection of a token; nil if it has closed or moved.
-    private func connection(_ token: Token) -> Connection? {
-        let number = Int(truncatingIfNeeded: token & 0xFFFF_FFFF)
-        guard slots[number].generation == UInt32(token >> 32) else { return nil }
-        guard case .connection(let connection) = slots[number].watched else { return nil }
-        return connection
+    /// Handles the deferred events of a connection; returns false if it is gone.
+    private func tellDeferred(_ token: Token) -> Bool {
+        guard watches.holds(token) else { return false }
+        tell(token, watches.takeHeld(of: token))
+        return true
     }
 
     private func readUnread() {
-        guard !unread.isEmpty else { return }
-        var batch: [Token] = []
-        swap(&batch, &unread)
-        for token in batch { connection(token)?.readBuffered() }
+        for token in work.takeUnread() { watches.connection(token)?.readBuffered() }
     }
 
     private func deliverMessages() {
-        guard !rung.isEmpty else { return }
-        var batch: [any MessageSource] = []
-        swap(&batch, &rung)
-        for source in batch { source.deliver() }
+        for source in work.takeRung() { source.deliver() }
     }
 
-    private func tellDeparted() {
-        guard !departed.isEmpty else { return }
-        var batch: [(session: any ConnectionHandler, reason: CloseReason)] = []
-        swap(&batch, &departed)
-        for (session, reason) in batch { session.closed(reason) }
+    /// Returns whether any handler was told.
+    @discardableResult
+    private func tellDeparted() -> Bool {
+        let departed = work.takeDeparted()
+        for (session, reason) in departed { session.closed(reason) }
+        return !departed.isEmpty
     }
 
-    /// Flushes connections that asked for it. Those that ask during this flush are flushed in the next turn. Returns
-    /// whether any was flushed.
+    /// Flushes connections that asked for it. Returns whether any was flushed.
     private func flushDirty() -> Bool {
-        guard !dirty.isEmpty else { return false }
-        var batch: [Token] = []
-        swap(&batch, &spareTokens)
-        swap(&batch, &dirty)
-        var buffer: [UInt8] = []
-        swap(&buffer, &output)
-        for token in batch { connection(token)?.flush(using: &buffer) }
-        if buffer.capacity > Self.keptOutputCapacity { buffer = [] }
-        swap(&buffer, &output)
-        batch.removeAll(keepingCapacity: true)
-        swap(&batch, &spareTokens)
+        var (batch, buffer): ([Token], [UInt8]) = ([], [])
+        guard work.beginFlush(&batch, &buffer) else { return false }
+        for token in batch { watches.connection(token)?.flush(using: &buffer) }
+        work.endFlush(&batch, &buffer)
         return true
     }
 
     private func applyInterests() {
-        guard !interestChanged.isEmpty else { return }
-        for token in interestChanged { connection(token)?.applyInterest() }
-        interestChanged.removeAll(keepingCapacity: true)
+        work.drainInterests { watches.connection($0)?.applyInterest() }
     }
 }
 
 // MARK: - What the loop's own sources ask of it
 
 extension EventLoop {
-    func heardBell(of source: any MessageSource) { rung.append(source) }
-
-    func needsFlush(_ token: Token) { dirty.append(token) }
-
-    func hasUnreadInput(_ token: Token) { unread.append(token) }
-
-    func interestChanged(_ token: Token) { interestChanged.append(token) }
-
-    func departs(_ session: any ConnectionHandler, _ reason: CloseReason) {
-        departed.append((session, reason))
+    /// Watches `number` and returns the token that identifies its events.
+    ///
+    /// - Parameter isDeferred: whether its events are deferred to the end of the turn.
+    func watch(
+        _ number: Int32, _ interest: Readiness, _ watched: WatchTable.Watched, isDeferred: Bool = false
+    ) throws(SystemError) -> Token {
+        try watches.add(number, interest, watched, isDeferred: isDeferred)
     }
 
-    var hasStopped: Bool { isStopping }
+    /// Watches `number` for something to read until ``unwatch(_:)``, or for as long as the loop lives, and holds the
+    /// source for that time.
+    package func watch(_ number: Int32, readableFor source: any EventSource) throws(SystemError) {
+        _ = try watch(number, .readable, .source(source))
+    }
+
+    /// Stops watching. Events of the descriptor that are not dispatched yet are dropped.
+    package func unwatch(_ number: Int32) { watches.remove(number) }
+
+    /// Whether the token's descriptor is still watched for the same object. After a call into a handler the loop may
+    /// ask only this, because the connection itself may already belong to another thread.
+    func holds(_ token: Token) -> Bool { watches.holds(token) }
+
+    /// Defers an event of a connection.
+    private func wait(_ token: Token, _ readiness: Readiness) {
+        if watches.hold(readiness, of: token) { deferred.join(token) }
+    }
+
+    /// Defers all events of a connection from now on, beginning with this one; epoll reports each event once.
+    func beginDeferring(_ token: Token, _ readiness: Readiness) {
+        let number = WatchTable.number(token)
+        watches.setDeferred(number, true)
+        watches.change(Int32(number), [], token)
+        wait(token, readiness)
+    }
 }

@@ -25,7 +25,7 @@ final class MailboxSource<Message: Sendable>: EventSource, MessageSource {
         self.receive = receive
     }
 
-    func ready(_ readiness: Readiness) { loop.heardBell(of: self) }
+    func ready(_ readiness: Readiness) { loop.work.add(rung: self) }
 
     func deliver() {
         mailbox.take(into: &messages)

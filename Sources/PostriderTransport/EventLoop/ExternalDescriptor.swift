@@ -37,7 +37,7 @@ public final class ExternalDescriptor: EventSource {
         var readiness: Readiness = []
         if interest.contains(.readable) { readiness.insert(.readable) }
         if interest.contains(.writable) { readiness.insert(.writable) }
-        loop.change(descriptor.number, readiness, token)
+        loop.watches.change(descriptor.number, readiness, token)
     }
 
     /// Stops watching and lets the loop release this object.

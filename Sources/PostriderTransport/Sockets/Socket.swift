@@ -24,6 +24,25 @@ enum Socket {
         _ = try systemCall("listen") { Int(Glibc.listen(number, 4096)) }.get()
     }
 
+    /// Makes the socket of a connection to `address`.
+    ///
+    /// - Parameter origin: the local address to connect from; nil lets the kernel choose.
+    static func connecting(
+        to address: SocketAddress, from origin: SocketAddress?
+    ) throws(SystemError) -> Descriptor {
+        let descriptor = try make(address.family)
+        if address.unixPath == nil {
+            try set(Int32(IPPROTO_TCP), TCP_NODELAY, 1, on: descriptor.number)
+        }
+        if let origin {
+            // With this option the kernel chooses the local port by both addresses, so one origin can have many
+            // connections.
+            try set(Int32(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, 1, on: descriptor.number)
+            try bind(descriptor.number, to: origin)
+        }
+        return descriptor
+    }
+
     /// Starts to connect. After `wouldBlock`, the outcome is known when the socket becomes writable.
     static func connect(_ number: Int32, to address: SocketAddress) -> SystemResult {
         unsafe address.withKernelForm { pointer, length in

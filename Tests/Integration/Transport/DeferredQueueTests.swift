@@ -121,7 +121,7 @@ struct DeferredQueueTests {
         // The ends are all noticed in one turn, and their remaining work is done in the next ones: ten are left.
         for _ in 0..<2 { scene.loop.turnBriefly() }
         #expect(!scene.loop.deferred.isEmpty)
-        #expect(scene.loop.poller.wait(milliseconds: 0) == 0)
+        #expect(scene.loop.watches.poller.wait(milliseconds: 0) == 0)
         for _ in 0..<40 { scene.loop.turnBriefly() }
         #expect(servers.allSatisfy { !$0.reasons.isEmpty })
         #expect(scene.loop.deferred.isEmpty)
