@@ -150,7 +150,6 @@ enum TypeRules {
         "postrider.DevValues": "one property for each option",
         "PostriderDeviceQueue.Device": toBeSplit,
         "PostriderRelay.ProviderSession": toBeSplit,
-        "PostriderTransport.Connection": toBeSplit,
         "PostriderLoad.LoadResult": "a file: one property for each part",
         "PostriderLoad.LoadResult.Phase": "a file: one property for each figure",
         "PostriderLoad.LoadTally": "one property for each figure",

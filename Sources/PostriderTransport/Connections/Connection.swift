@@ -1,6 +1,3 @@
-internal import Glibc
-internal import PostriderProxies
-
 /// One socket, with or without TLS, and the protocol handler that it serves. A connection belongs to one loop at a
 /// time and is used only on that loop's thread; `detach()` and `EventLoop.adopt` move it to another loop.
 ///
@@ -8,10 +5,7 @@ internal import PostriderProxies
 /// not take.
 public final class Connection: ConnectionOutput {
     enum Phase {
-        case connecting
-        /// A load balancer has connected and says whose connection it is.
-        case introducing(Introduction)
-        case handshaking
+        case opening(ConnectionOpening)
         case open
         /// The handler has closed the connection, and its last output is being written.
         case closing(CloseReason)
@@ -22,21 +16,44 @@ public final class Connection: ConnectionOutput {
         case ended
     }
 
+    /// What holds reading back.
+    struct Reading {
+        /// Whether TLS has to write before it can read.
+        var awaitsWritable = false
+        var hasEnded = false
+        /// Whether the handler wants no input at the moment.
+        var isHeld = false
+        /// The last turn in which the connection read as much as one turn allows.
+        var sparedTurn: UInt64 = 0
+    }
+
+    /// What is to be written.
+    struct Writing {
+        /// Output that the socket did not take. Bytes before `start` are written already.
+        var pending: [UInt8] = []
+        var start = 0
+        /// The readiness that blocked output waits for; empty if no output is blocked. TLS may have to read before it
+        /// can write.
+        var awaits: Readiness = []
+        /// Whether the handler has asked for a flush, and whether it is being flushed.
+        var isDirty = false
+        var isFlushing = false
+
+        /// Keeps what the socket did not take.
+        mutating func block(_ rest: ArraySlice<UInt8>, _ readiness: Readiness) {
+            (pending, start, awaits) = (Array(rest), 0, readiness)
+        }
+
+        /// Everything is written.
+        mutating func unblock() { (pending, start, awaits) = ([], 0, []) }
+    }
+
     let limits: ConnectionLimits
-    let number: Int32
-    var descriptor: Descriptor?
-    var tls: (any TLSSession)?
+    var stream: ConnectionStream
     var session: (any ConnectionHandler)?
-    /// The listener that accepted the connection; nil for a connection that this side opened, and once it has a
-    /// handler.
-    var listener: Listener?
     /// Whether the loop defers the handshake and the end of this connection, because thousands may connect or end at
     /// once.
     let isDeferrable: Bool
-    /// Whether the loop's `HandshakeLimiter` counts the handshake of this connection.
-    var isPaced = false
-    /// When the connection was accepted and its handshake began, in monotonic nanoseconds; 0 if it has no handshake.
-    var handshakeBeganAt: UInt64 = 0
     /// The connection's entry in the counts of the `ConnectionLimiter` that admitted it; nil if there is no limiter.
     var ticket: ConnectionPermit?
     /// The loop that holds the connection; nil while it moves and after it has ended.
@@ -47,67 +64,49 @@ public final class Connection: ConnectionOutput {
     var deadline: (any LoopTimer)?
     /// Calls the handler's `look()` repeatedly while the peer keeps the handler waiting.
     var watch: (any LoopTimer)?
-    /// The last turn in which the connection read as much as one turn allows.
-    var sparedTurn: UInt64 = 0
-
-    /// Output that the socket did not take. Bytes before `pendingStart` are written already.
-    var pending: [UInt8] = []
-    var pendingStart = 0
-    /// The readiness that blocked output waits for; empty if no output is blocked. TLS may have to read before it can
-    /// write.
-    var outputAwaits: Readiness = []
-    /// The readiness that the handshake waits for.
-    var handshakeAwaits: Readiness
-    /// Whether TLS has to write before it can read.
-    var inputAwaitsWritable = false
-    var hasInputEnded = false
-    /// Whether the handler wants no input at the moment.
-    var isReadingHeld = false
-    var isDirty = false
-    var isFlushing = false
-
-    var registeredInterest: Readiness = []
-    var isInterestQueued = false
+    var reading = Reading()
+    var writing = Writing()
+    /// The events that the poller reports.
+    var polled = PolledInterest()
 
     /// The other end of the connection.
     public internal(set) var peer: Peer
 
     init(
-        _ descriptor: consuming Descriptor, _ phase: Phase, on loop: EventLoop, tls: (any TLSSession)?,
-        peer: Peer,
-        limits: ConnectionLimits, isDeferrable: Bool = false
+        _ descriptor: consuming Descriptor, _ opening: ConnectionOpening, on loop: EventLoop,
+        tls: (any TLSSession)?, peer: Peer, limits: ConnectionLimits, isDeferrable: Bool = false
     ) throws(SystemError) {
         precondition(limits.bytesPerRead >= tls?.leastRoom ?? 0, "a read has room for a record")
-        number = descriptor.number
-        self.descriptor = consume descriptor
-        self.phase = phase
+        stream = ConnectionStream(consume descriptor, tls)
+        phase = .opening(opening)
         self.loop = loop
-        self.tls = tls
         self.peer = peer
         self.limits = limits
         self.isDeferrable = isDeferrable
-        if case .connecting = phase { handshakeAwaits = .writable } else { handshakeAwaits = .readable }
         try watch(on: loop)
     }
 
+    /// The number of the socket's descriptor.
+    var number: Int32 { stream.number }
+
     /// Whether output waits for the socket. Until it is written, the handler is not asked for more.
-    public var isBlocked: Bool { !outputAwaits.isEmpty }
+    public var isBlocked: Bool { !writing.awaits.isEmpty }
 
     /// Asks for one call of `flush(into:)` at the end of this turn.
     public func setNeedsFlush() {
-        guard !isDirty, !isBlocked, let loop else { return }
+        guard !writing.isDirty, !isBlocked, let loop else { return }
         switch phase {
         case .open, .closing:
-            isDirty = true
+            writing.isDirty = true
             loop.work.add(dirty: token)
-        case .connecting, .introducing, .handshaking, .lingering, .moving, .ended: return
+        case .opening, .lingering, .moving, .ended: return
         }
     }
 
     /// Closes the connection in order; see `ConnectionOutput`.
     public func close(_ reason: CloseReason) {
         switch phase {
-        case .connecting, .introducing, .handshaking: end(reason)
+        case .opening: end(reason)
         case .open:
             phase = .closing(reason)
             setNeedsFlush()
@@ -119,17 +118,50 @@ public final class Connection: ConnectionOutput {
     /// Closes the connection at once; see `ConnectionOutput`.
     public func abort(_ reason: CloseReason) {
         switch phase {
-        case .connecting, .introducing, .handshaking, .open, .closing: end(reason)
+        case .opening, .open, .closing: end(reason)
         case .lingering, .moving, .ended: return
         }
     }
 
+    /// Hands the connection to its handler, which may read and write from now on.
+    func established() {
+        guard let loop, case .opening(let opening) = phase else { return }
+        deadline = nil
+        phase = .open
+        endDeferring()
+        guard opening.succeed(self, on: loop) else { return end(.overloaded) }
+        let token = token
+        session?.opened(on: self)
+        guard loop.holds(token) else { return }
+        watchSession()
+        updateInterest()
+        // TLS may have read the first bytes of input with the end of the handshake; epoll does not report those.
+        if stream.tls != nil { readInput() }
+    }
+
+    /// Starts TLS on a connection that was without TLS so far, and replaces its handler. The new handler gets the
+    /// outcome as if it had connected itself. This must be the last call in `received` of the old handler.
+    func startTLS(
+        _ tls: (context: any TLSProvider, serverName: String), for handler: any ConnectionHandler
+    ) {
+        precondition(!isBlocked && !writing.isDirty, "bug: TLS begins in the middle of something")
+        session = handler
+        do throws(TLSFailure) {
+            let session = try tls.context.connect(number, serverName: tls.serverName)
+            precondition(limits.bytesPerRead >= session.leastRoom, "a read has room for a record")
+            stream.begin(session)
+        } catch {
+            return end(.handshakeFailed(error.description))
+        }
+        watch = nil
+        let opening = ConnectionOpening(.handshaking)
+        phase = .opening(opening)
+        opening.beginHandshake(self)
+    }
+
     /// Handles the readiness of the socket.
     func ready(_ readiness: Readiness) {
-        switch phase {
-        case .connecting, .introducing, .handshaking: return hear(readiness)
-        case .open, .closing, .lingering, .moving, .ended: break
-        }
+        if case .opening = phase { return hear(readiness) }
         guard let loop else { return }
         if loop.watches.isDeferred(Int(number)) {
             loop.deferred.endRun()
@@ -147,16 +179,14 @@ public final class Connection: ConnectionOutput {
         guard let loop else { return }
         let token = token
         switch phase {
-        case .connecting: finishConnecting()
-        case .introducing(let introduction): readIntroduction(introduction)
-        case .handshaking: continueHandshake()
+        case .opening(let opening): opening.proceed(self)
         case .open, .closing:
             let isCut = !readiness.isDisjoint(with: [.hangUp, .error])
-            if isBlocked, isCut || !readiness.isDisjoint(with: outputAwaits) { resumeOutput() }
+            if isBlocked, isCut || !readiness.isDisjoint(with: writing.awaits) { resumeOutput() }
             guard loop.holds(token) else { return }
-            if isCut || readiness.contains(.readable) || inputAwaitsWritable { readInput() }
+            if isCut || readiness.contains(.readable) || reading.awaitsWritable { readInput() }
             guard loop.holds(token) else { return }
-            if isCut && hasInputEnded { endCut() }
+            if isCut && reading.hasEnded { endCut() }
         case .lingering: discardInput()
         case .moving, .ended: return
         }
@@ -164,7 +194,7 @@ public final class Connection: ConnectionOutput {
 
     /// Ends the connection because the loop ends: writes the last output if the socket takes it, then closes.
     func loopStopped() {
-        endTLS()
+        if let loop { stream.endTLS(on: loop) }
         end(.loopStopped)
     }
 }
@@ -176,20 +206,15 @@ extension Connection {
     /// once with unread input would send a reset, which can overtake our last output.
     func finish(_ reason: CloseReason) {
         dismiss(reason)
-        endTLS()
+        if let loop { stream.endTLS(on: loop) }
         Socket.endOutput(number)
-        guard limits.lingerMilliseconds > 0, !hasInputEnded else {
+        guard limits.lingerMilliseconds > 0, !reading.hasEnded else {
             end(reason)
             return
         }
         phase = .lingering
         setDeadline(limits.lingerMilliseconds)
         updateInterest()
-    }
-
-    private func endTLS() {
-        guard let tls, let loop else { return }
-        tls.shutdown(using: loop.workspace(of: tls))
     }
 
     /// Closes the socket, and tells the handler unless it knows already.
@@ -201,12 +226,10 @@ extension Connection {
         watch = nil
         loop.unwatch(number)
         loop.connectionCount -= 1
-        if let tls { tls.release(using: loop.workspace(of: tls)) }
-        tls = nil
-        descriptor = nil
+        stream.leave(loop)
+        stream.close()
         ticket = nil
-        pending = []
-        outputAwaits = []
+        writing.unblock()
         self.loop = nil
     }
 
@@ -217,9 +240,7 @@ extension Connection {
     private func dismiss(_ reason: CloseReason) {
         if let session { loop?.work.add(departed: session, reason) }
         session = nil
-        leavePace()
-        listener?.connectionFailed(reason, peer)
-        listener = nil
+        if case .opening(let opening) = phase { opening.fail(reason, self) }
     }
 
     func setDeadline(_ milliseconds: Int) {
@@ -249,9 +270,7 @@ extension Connection {
 
     private func deadlinePassed() {
         switch phase {
-        case .connecting: end(.connectTimeout)
-        case .introducing: end(.notIntroduced(ProxyHeaderFailure.late.description))
-        case .handshaking: end(.handshakeTimeout)
+        case .opening(let opening): end(opening.timeout)
         case .open, .closing: end(.writeTimeout)
         case .lingering: end(.localClose)
         case .moving, .ended: return

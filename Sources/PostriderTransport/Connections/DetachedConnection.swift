@@ -16,40 +16,39 @@ extension Connection {
     /// be made in `flush`. From then on the handler belongs to the new loop, so the caller must release it. The
     /// handler must release its timers before, because they belong to the old loop.
     public func detach() -> DetachedConnection? {
-        precondition(!isFlushing, "bug: a connection is detached while it is flushed")
+        precondition(!writing.isFlushing, "bug: a connection is detached while it is flushed")
         guard case .open = phase, let loop else { return nil }
         phase = .moving
         deadline = nil
         watch = nil
         loop.unwatch(number)
         loop.connectionCount -= 1
-        if let tls { tls.release(using: loop.workspace(of: tls)) }
+        stream.leave(loop)
         self.loop = nil
-        isDirty = false
-        isInterestQueued = false
+        writing.isDirty = false
+        polled.isQueued = false
         return DetachedConnection(connection: self)
     }
 
     /// Continues after a move: reads what TLS may have buffered, and flushes what the handler may have to send.
     fileprivate func settle(on loop: EventLoop) {
-        precondition(descriptor != nil && self.loop == nil, "bug: a crate is adopted twice")
+        precondition(stream.isOpen && self.loop == nil, "bug: a crate is adopted twice")
         phase = .open
         do {
             try watch(on: loop)
         } catch {
             if let session { loop.work.add(departed: session, .overloaded) }
             session = nil
-            tls = nil
-            descriptor = nil
+            stream.close()
             phase = .ended
             return
         }
         self.loop = loop
-        sparedTurn = 0
+        reading.sparedTurn = 0
         if isBlocked { setDeadline(limits.writeMilliseconds) }
         watchSession()
         setNeedsFlush()
-        if tls != nil { loop.work.add(unread: token) }
+        if stream.tls != nil { loop.work.add(unread: token) }
     }
 }
 

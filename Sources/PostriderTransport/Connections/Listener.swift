@@ -125,22 +125,24 @@ public final class Listener: EventSource {
         let peer = Peer(address: text(remote), source: source, credentials: credentials)
         do {
             let stream = try terms.tls.map { try $0.draw().accept(number) }
-            let phase: Connection.Phase =
-                isForwarded ? .introducing(Introduction()) : stream == nil ? .open : .handshaking
+            let opening = ConnectionOpening(
+                isForwarded ? .introducing(Introduction()) : .handshaking, by: self)
             let connection = try Connection(
-                accepted, phase, on: loop, tls: stream, peer: peer, limits: terms.limits,
+                accepted, opening, on: loop, tls: stream, peer: peer, limits: terms.limits,
                 isDeferrable: isPaced && stream != nil)
             counts.accepted += 1
             counts.opening += 1
             connection.ticket = ticket
-            connection.begin(for: self)
+            opening.begin(connection)
         } catch {
             refuse(.descriptors, remote)
         }
     }
 
-    /// Goes on with a connection of a load balancer that has said whose connection it is; nil if it is its own.
-    func introduced(_ connection: Connection, as client: SocketAddress?) {
+    /// Admits a connection of a load balancer that has said whose connection it is; nil if it is its own.
+    ///
+    /// - Returns: false if it was refused, which is counted and told.
+    func introduced(_ connection: Connection, as client: SocketAddress?) -> Bool {
         if let client {
             connection.peer = Peer(address: client.description, source: ConnectionLimiter.Source(client))
         }
@@ -148,13 +150,12 @@ public final class Listener: EventSource {
             // While the header was on its way, other handshakes may have begun.
             guard pace?.mayBegin ?? true else { throw Refusal.handshakes }
             connection.ticket = try admit(connection.peer.source)
+            return true
         } catch {
-            connection.listener = nil
             counts.opening -= 1
-            connection.end(.overloaded)
-            return refuse(error, connection.peer)
+            refuse(error, connection.peer)
+            return false
         }
-        connection.beginIntroduced()
     }
 
     private func admit(_ source: ConnectionLimiter.Source?) throws(Refusal) -> ConnectionPermit? {

@@ -68,7 +68,7 @@ extension EventLoop {
             if case .failed(let error) = result { throw error }
             if case .wouldBlock = result, address.unixPath != nil { throw SystemError(number: ECONNREFUSED) }
             let connection = try Connection(
-                descriptor, .connecting, on: self, tls: stream,
+                descriptor, ConnectionOpening(.connecting), on: self, tls: stream,
                 peer: Peer(address: address.description, credentials: nil), limits: limits)
             connection.session = session
             connection.setDeadline(timeoutMilliseconds)

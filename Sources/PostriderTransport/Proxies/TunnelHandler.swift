@@ -86,24 +86,3 @@ final class TunnelHandler: ConnectionHandler {
 
     private func failed(_ what: String) -> CloseReason { .proxyFailed("the proxy \(tunnel.proxy) \(what)") }
 }
-
-extension Connection {
-    /// Starts TLS on a connection that was without TLS so far, and replaces its handler. The new handler gets the
-    /// outcome as if it had connected itself. This must be the last call in `received` of the old handler.
-    func startTLS(
-        _ tls: (context: any TLSProvider, serverName: String), for handler: any ConnectionHandler
-    ) {
-        precondition(self.tls == nil && !isBlocked && !isDirty, "bug: TLS begins in the middle of something")
-        session = handler
-        do throws(TLSFailure) {
-            let session = try tls.context.connect(number, serverName: tls.serverName)
-            precondition(limits.bytesPerRead >= session.leastRoom, "a read has room for a record")
-            self.tls = session
-        } catch {
-            return end(.handshakeFailed(error.description))
-        }
-        watch = nil
-        handshakeAwaits = .readable
-        beginHandshake()
-    }
-}

@@ -84,7 +84,7 @@ final class FakeSession: EndpointOwner {
     /// Stops reading, so that neither requests nor PINGs are answered.
     func turnDeaf() {
         guard let connection = endpoint.wire as? Connection else { return }
-        connection.hasInputEnded = true
+        connection.reading.hasEnded = true
         connection.updateInterest()
     }
 

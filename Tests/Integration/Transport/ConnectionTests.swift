@@ -49,10 +49,10 @@ import Testing
         let pair = try Pair()
         let server = try #require(pair.server.wire as? Connection)
         let client = try #require(pair.client.wire as? Connection)
-        for connection in [server, client] { connection.outputAwaits = .writable }
+        for connection in [server, client] { connection.writing.awaits = .writable }
         #expect(server.isReadingPaused)
         #expect(!client.isReadingPaused)
-        for connection in [server, client] { connection.outputAwaits = [] }
+        for connection in [server, client] { connection.writing.awaits = [] }
     }
 
     @Test("Output that waits too long ends the connection")
@@ -198,9 +198,9 @@ import Testing
         #expect(connection.token != stale)
         #expect(!pair.loop.holds(stale))
         // If the connection had noticed it, it would have been the end of the input.
-        connection.hasInputEnded = true
+        connection.reading.hasEnded = true
         pair.loop.dispatch((stale, [.readable, .hangUp, .error]))
-        connection.hasInputEnded = false
+        connection.reading.hasEnded = false
         pair.loop.turnAFewTimes()
         #expect(pair.client.reasons.isEmpty)
         pair.server.send([1])

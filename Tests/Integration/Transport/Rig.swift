@@ -132,7 +132,7 @@ extension Connection {
 
     /// Starts reading, or leaves incoming bytes in the socket.
     func setReading(_ isReading: Bool) {
-        hasInputEnded = !isReading
+        reading.hasEnded = !isReading
         updateInterest()
     }
 }
