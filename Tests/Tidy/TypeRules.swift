@@ -149,7 +149,6 @@ enum TypeRules {
         "PostriderLoad.LoadScenario.Settings": "one property for each setting",
         "postrider.DevValues": "one property for each option",
         "PostriderDeviceQueue.Device": toBeSplit,
-        "PostriderRelay.ProviderSession": toBeSplit,
         "PostriderLoad.LoadResult": "a file: one property for each part",
         "PostriderLoad.LoadResult.Phase": "a file: one property for each figure",
         "PostriderLoad.LoadTally": "one property for each figure",

@@ -44,7 +44,7 @@ extension ProviderSession {
         guard let request = exchanges[stream], case .ordering(let echo) = request.phase else { return }
         let (isHead, retryAfter) = (request.isHead, request.retryAfterSeconds)
         forget(stream)
-        if observer != nil { noteAnswered(stream, status: answer.status, reason: answer.rejection) }
+        observed?.noteAnswered(stream, status: answer.status, reason: answer.rejection)
         raiseStreamLimit()
         let body = answer.body(usesLiveSpellings: connections.compatibility.usesLiveSpellings)
         connections.reply.removeAll()

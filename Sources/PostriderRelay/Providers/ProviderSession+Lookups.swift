@@ -51,7 +51,7 @@ extension ProviderSession {
             return self.answer(stream, ChannelAnswer.rejected(rejection))
         }
         forget(stream)
-        if observer != nil { noteAnswered(stream, status: 200, reason: nil) }
+        observed?.noteAnswered(stream, status: 200, reason: nil)
         raiseStreamLimit()
         connections.reply.removeAll()
         connections.reply.add(":status", "200")

@@ -10,7 +10,7 @@ import PostriderTransport
 ///
 /// Each request is answered once, in one of the two forms that clients rely on (the contract's section 1.5): a 200 is
 /// HEADERS with END_STREAM and nothing else, an error is HEADERS and exactly one DATA frame with END_STREAM.
-final class ProviderSession: EndpointOwner {
+final class ProviderSession: EndpointOwner, ObservedSession {
     /// The connection's number, by which answers find it. It is never used again.
     let number: UInt64
     /// The environment of its pushes.
@@ -26,7 +26,7 @@ final class ProviderSession: EndpointOwner {
     var listings: Set<Int32> = []
     private let admission: PushValidator
     /// Captures its requests and applies rules to them; nil on a relay in production.
-    let observer: RequestObserver?
+    private(set) var observed: ObservedConnection?
     var credentials = ProviderCredentials()
     private var idleness: ProviderIdleness
     private(set) var isDraining = false
@@ -44,7 +44,7 @@ final class ProviderSession: EndpointOwner {
             tokens: connections.tokens, seal: context.codec, topics: connections.topics,
             environment: environment, callbacks: connections.callbacks)
         idleness = ProviderIdleness(since: context.scheduler.now)
-        observer = connections.bench.map { RequestObserver($0) }
+        observed = connections.bench.map { ObservedConnection($0, of: self) }
     }
 
     /// The context of its shard.
@@ -53,10 +53,10 @@ final class ProviderSession: EndpointOwner {
     /// Sends the answer to a push. If its stream was reset meanwhile, nothing is sent.
     func answer(_ stream: Int32, _ verdict: PushResult) {
         guard let request = exchanges[stream], case .waiting = request.phase else {
-            if let observer { answer(stream, verdict, observedBy: observer) }
+            observed?.answer(stream, verdict)
             return
         }
-        if case .rejected(let rejection, _) = verdict { noteRefused(rejection, request, topic: nil) }
+        if case .rejected(let rejection, _) = verdict { noteRefused(rejection, request, of: nil) }
         respond(stream, verdict, request)
     }
 
@@ -76,7 +76,9 @@ final class ProviderSession: EndpointOwner {
         let timer = context.scheduler.makeTimer { [unowned self] in checkIdle() }
         idleness.begin(timer, afterMilliseconds: connections.idleMilliseconds)
         connections.sessions.add(self)
-        if let observer { endpoint.inputObserver = { [unowned observer] in observer.arrived($0) } }
+        if let captures = observed?.captures {
+            endpoint.inputObserver = { [unowned captures] in captures.arrived($0) }
+        }
         guard !context.isDraining else { return drain() }
         do throws(Rejection) {
             try credentials.adopt(
@@ -104,7 +106,7 @@ final class ProviderSession: EndpointOwner {
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
-        observer?.effects.received(bytes.count, on: stream, of: endpoint.streams)
+        observed?.captures.effects.received(bytes.count, on: stream, of: endpoint.streams)
         guard let request = exchanges[stream], case .receiving = request.phase else { return }
         request.append(bytes)
         guard request.bodyByteCount > Limits.drainedBodyBytes else { return }
@@ -119,14 +121,17 @@ final class ProviderSession: EndpointOwner {
         request.uniqueIdentity =
             environment == .development
             ? NotificationIdentity(random: context.random.next(), context.random.next()) : nil
-        if let observer {
-            take(request, stream, observedBy: observer)
+        observed?.began(request, stream)
+        if let observed, observed.passesOn {
+            observed.passOn(request, stream)
         } else if isAboutChannels(request) {
             takeOrder(request, stream)
         } else if isLookup(request) {
             takeLookup(request, stream)
+        } else if let observed {
+            observed.take(request, stream)
         } else if let rejection = take(request, stream) {
-            noteRefused(rejection, request, topic: request.text(.topic).flatMap(Topic.init))
+            noteRefused(rejection, request)
             respond(stream, .rejected(rejection), request)
         }
     }
@@ -143,7 +148,7 @@ final class ProviderSession: EndpointOwner {
     func disconnected(_ reason: CloseReason, from peer: Peer?) {
         connections.sessions.remove(self)
         idleness.end()
-        if let observer { noteAbandoned(observer) }
+        observed?.noteAbandoned()
         context.providerEnds.note(reason, of: peer)
     }
 
@@ -171,13 +176,23 @@ final class ProviderSession: EndpointOwner {
         return notification
     }
 
+    /// The request on a stream; nil if it is answered or closed.
+    func request(on stream: Int32) -> PushRequest? { exchanges[stream] }
+
     /// Sends a push to its device's home. Returns the rejection if that is not possible.
     func post(_ notification: Notification, _ stream: Int32) -> Rejection? {
         let address = ReplyAddress(shard: Int32(context.index), stream: stream, connection: number)
         return connections.home.route(notification, address)
     }
 
-    func noteRefused(_ reason: Rejection, _ request: PushRequest, topic: @autoclosure () -> Topic?) {
+    /// Notes in the trace that a request was refused.
+    func noteRefused(_ reason: Rejection, _ request: PushRequest) {
+        noteRefused(reason, request, of: request.text(.topic).flatMap(Topic.init))
+    }
+
+    private func noteRefused(
+        _ reason: Rejection, _ request: PushRequest, of topic: @autoclosure () -> Topic?
+    ) {
         context.trace.note(at: context.now) {
             TraceRefusal(
                 reason, at: context.now, of: request.identity, topic: topic(), in: environment,

@@ -8,24 +8,24 @@ import PostriderRules
 import PostriderTransport
 
 /// The path of a request that is passed on to another server, unless a rule decides about it.
-extension ProviderSession {
+extension ObservedConnection {
     /// Passes a captured request on, or does what rules say. The other server judges the request: this relay refuses
     /// only a body that is too large for it to keep, as every APNs does.
-    func takeForUpstream(_ request: PushRequest, _ stream: Int32, _ observer: RequestObserver) {
+    func passOn(_ request: PushRequest, _ stream: Int32) {
         request.phase = .observed
-        guard !isDraining else { return settle(stream, observer, .pass, .reject(.shutdown)) }
+        guard !session.isDraining else { return settle(stream, .pass, .reject(.shutdown)) }
         guard request.bodyByteCount <= Limits.voipPayloadBytes else {
-            return settle(stream, observer, .pass, .reject(.payloadTooLarge))
+            return settle(stream, .pass, .reject(.payloadTooLarge))
         }
         // Rules are about pushes to devices.
-        guard request.deviceToken != nil else { return settle(stream, observer, .pass, .forward) }
+        guard request.deviceToken != nil else { return settle(stream, .pass, .forward) }
         decide(
-            request, stream, observer, request.body, topic: request.text(.topic) ?? "", .forward)
+            request, stream, request.body, topic: request.text(.topic) ?? "", .forward)
     }
 
     /// Passes a request on.
-    func forward(_ request: PushRequest, _ stream: Int32, _ observer: RequestObserver) {
-        guard let connection = observer.upstreamConnection(on: context.scheduler) else {
+    func forward(_ request: PushRequest, _ stream: Int32) {
+        guard let connection = captures.upstreamConnection(on: context.scheduler) else {
             preconditionFailure("only a relay with an upstream passes requests on")
         }
         connection.send(UpstreamRequest(request)) { [weak self] result in
@@ -35,34 +35,34 @@ extension ProviderSession {
 
     /// Gives the provider what the other server has answered.
     private func finish(_ stream: Int32, _ result: UpstreamResult) {
-        guard let observer, let request = exchanges[stream], case .observed = request.phase else { return }
-        let goaway = observer.goaways.removeValue(forKey: stream)
-        observer.noteUpstream(result, on: stream, log: context.log)
+        guard let request = session.request(on: stream), case .observed = request.phase else { return }
+        let goaway = captures.goaways.removeValue(forKey: stream)
+        captures.noteUpstream(result, on: stream, log: context.log)
         switch result {
         case .response(let status, let fields, let body):
             // A provider whose token is good may have as many streams open as any other.
-            if status != Rejection.forbidden.status { raiseStreamLimitOfAuthenticated() }
+            if status != Rejection.forbidden.status { session.raiseStreamLimitOfAuthenticated() }
             respond(stream, status, fields, body, request)
             if request.deviceToken != nil { context.measures.passedOnPushes += 1 }
             let answer = Capture.Answer(at: context.now, status: status, fields: fields, body: body)
-            observer.ended(stream, .forwarded, answer: answer)
+            captures.ended(stream, .forwarded, answer: answer)
         case .reset(let errorCode):
             endpoint.streams.reset(stream, errorCode: errorCode)
-            forget(stream)
-            observer.ended(stream, .unanswered, answer: nil)
-        case .notSent: refuse(.serviceUnavailable, stream, request, observer)
-        case .lost: refuse(.internalServerError, stream, request, observer)
+            session.forget(stream)
+            captures.ended(stream, .unanswered, answer: nil)
+        case .notSent: refuse(.serviceUnavailable, stream, request)
+        case .lost: refuse(.internalServerError, stream, request)
         }
-        announce(observer)
+        announce()
         if let goaway { say(goaway, for: stream) }
     }
 
     /// Answers in the place of the other server.
     private func refuse(
-        _ rejection: Rejection, _ stream: Int32, _ request: PushRequest, _ observer: RequestObserver
+        _ rejection: Rejection, _ stream: Int32, _ request: PushRequest
     ) {
-        respond(stream, .rejected(rejection), request)
-        observer.ended(
+        session.respond(stream, .rejected(rejection), request)
+        captures.ended(
             stream, .unanswered,
             answer: Capture.Answer(at: context.now, status: rejection.status, reason: rejection.rawValue))
     }
@@ -85,7 +85,7 @@ extension ProviderSession {
             endpoint.streams.send(stream, body.span)
             endpoint.streams.finish(stream)
         }
-        forget(stream)
+        session.forget(stream)
     }
 }
 
