@@ -139,7 +139,7 @@ format-check: ## List Swift files that are not formatted
 demo: deps build ## Show the events of an app: pushes, local notifications, responses, changes of the device
 	deploy/demo.sh
 
-provider-api: ## Write the cases of docs/reference/provider-api.md again, from the table of their tests
+provider-api: ## Write the cases of docs/reference/provider-api*.md again, from the table of their tests
 	POSTRIDER_WRITE_DOCUMENTS=1 swift test --disable-xctest --filter ProviderContractTests/document
 
 web-push: ## Write the cases of docs/reference/web-push.md again, from the table of their tests

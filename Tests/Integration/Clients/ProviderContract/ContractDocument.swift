@@ -2,24 +2,38 @@ import Foundation
 import PostriderNotifications
 import PostriderRelay
 
-/// The table in the form of docs/reference/provider-api.md.
+/// The table in the form of its pages in docs/reference.
 enum ContractDocument {
+    /// A page, which is for people who write that part of a provider.
+    enum Page: String, CaseIterable {
+        case pushes = "provider-api.md"
+        case channels = "provider-api-channels.md"
+
+        /// The groups of cases on the page.
+        var groups: [ContractGroup] {
+            ContractTable.groups.filter { group in
+                let isAboutChannels = ["Channels", "Broadcasts"].contains { group.title.hasPrefix($0) }
+                return isAboutChannels == (self == .channels)
+            }
+        }
+    }
+
     /// The folder of the repository.
     static let root = (0..<5).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
 
     private static let begin = "<!-- The cases begin here. They are made by `make provider-api`. -->\n"
     private static let end = "<!-- The cases end here. -->\n"
 
-    /// Returns the document with its cases written again; nil if the document has no place for them.
-    static func renewed(_ text: String) -> String? {
+    /// Returns a page with its cases written again; nil if the text has no place for them.
+    static func renewed(_ text: String, as page: Page) -> String? {
         guard let start = text.range(of: begin), let stop = text.range(of: end),
             start.upperBound <= stop.lowerBound
         else { return nil }
-        return text[..<start.upperBound] + "\n" + tables + "\n" + text[stop.lowerBound...]
+        return text[..<start.upperBound] + "\n" + tables(of: page) + "\n" + text[stop.lowerBound...]
     }
 
-    private static var tables: String {
-        ContractTable.groups.map { group in
+    private static func tables(of page: Page) -> String {
+        page.groups.map { group in
             var lines = ["### \(group.title)", ""]
             if !group.introduction.isEmpty { lines += [group.introduction, ""] }
             if !group.cases.isEmpty {

@@ -113,16 +113,17 @@ struct ProviderContractTests {
         }
     }
 
-    /// `make provider-api` sets `POSTRIDER_WRITE_DOCUMENTS=1`; then this test writes the document.
-    @Test("is what docs/reference/provider-api.md says")
-    func document() throws {
-        let file = ContractDocument.root.appending(path: "docs/reference/provider-api.md")
+    /// `make provider-api` sets `POSTRIDER_WRITE_DOCUMENTS=1`; then this test writes the pages.
+    @Test("is what its pages in docs/reference say", arguments: ContractDocument.Page.allCases)
+    func document(page: ContractDocument.Page) throws {
+        let file = ContractDocument.root.appending(path: "docs/reference/" + page.rawValue)
         let present = try String(contentsOf: file, encoding: .utf8)
-        let wanted = try #require(ContractDocument.renewed(present), "the marks of the cases are missing")
+        let wanted = try #require(
+            ContractDocument.renewed(present, as: page), "the marks of the cases are missing")
         if ProcessInfo.processInfo.environment["POSTRIDER_WRITE_DOCUMENTS"] != nil {
             try Data(wanted.utf8).write(to: file)
         } else {
-            #expect(present == wanted, "provider-api.md differs from the table: run make provider-api")
+            #expect(present == wanted, "\(page.rawValue) differs from the table: run make provider-api")
         }
     }
 }
