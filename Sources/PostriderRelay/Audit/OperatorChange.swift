@@ -149,10 +149,20 @@ public struct OperatorChange: Sendable, Equatable {
     /// The most characters of a text in the audit.
     private static let longest = 500
 
+    /// The text without the digits of enrolment keys.
+    private static func maskingKeys(_ text: String) -> String {
+        let beginning = "enrol-"
+        let parts = text.split(separator: beginning, omittingEmptySubsequences: false)
+        return parts.dropFirst().reduce(into: String(parts[0])) { masked, part in
+            let rest = part.drop { $0.isASCII && $0.isHexDigit }
+            masked += beginning + (rest.count < part.count ? "…" : "") + rest
+        }
+    }
+
     /// A text without keys, and not too long. An enrolment key is where a user has mistaken it for a name.
     static func masked(_ text: String) -> String {
         guard !text.contains("-----BEGIN") else { return "…" }
-        let masked = text.replacing(/enrol-[0-9a-fA-F]+/, with: "enrol-…")
+        let masked = maskingKeys(text)
         return masked.count > longest ? masked.prefix(longest) + "…" : masked
     }
 }

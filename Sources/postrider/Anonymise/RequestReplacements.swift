@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderJSON
 import PostriderNotifications
 
 /// What is replaced in a request: in its path and header fields, and in its body.
@@ -100,9 +101,18 @@ struct RequestReplacements {
 
     /// The replacement of the body of an answer: that of APNs stays, any other is treated like a payload.
     func answer(_ text: [Unicode.Scalar]) -> [Unicode.Scalar] {
-        let isOfAPNs =
-            text.text.wholeMatch(of: /(\{"reason":"[A-Za-z]{1,64}"(,"timestamp":[0-9]{1,20})?\})?/) != nil
-        return isOfAPNs ? text : body(text)
+        Self.isAnswerOfAPNs(text.text) ? text : body(text)
+    }
+
+    /// Whether a body is empty, or an object with a reason and perhaps a timestamp, spelt as APNs does.
+    private static func isAnswerOfAPNs(_ text: String) -> Bool {
+        guard !text.isEmpty else { return true }
+        let members = JSONValue.members(ofObject: Array(text.utf8).span)
+        guard let reason = members?["reason"]?.string, (1...64).contains(reason.utf8.count),
+            reason.utf8.allSatisfy(\.isLetterOrDigit)
+        else { return false }
+        let timestamp = members?["timestamp"]?.wholeNumber.map { ",\"timestamp\":\($0)" } ?? ""
+        return text == "{\"reason\":\"\(reason)\"\(timestamp)}"
     }
 
     /// The replacement of a provider token: the key identifier and the team in it, and its signature.

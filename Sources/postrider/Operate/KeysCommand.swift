@@ -102,10 +102,12 @@ enum KeysCommand: OperatorCommand {
     /// The key identifier in a file name as Apple's downloads have it.
     static func identifier(ofFile file: String, _ options: ParsedOptions) throws -> String {
         let name = URL(filePath: file).lastPathComponent
-        guard let match = name.wholeMatch(of: /AuthKey_([A-Za-z0-9]+)\.p8/) else {
-            throw options.error("--key-id is missing; the name of \(name) does not tell it")
-        }
-        return String(match.1)
+        let (beginning, end) = ("AuthKey_", ".p8")
+        let identifier = name.dropFirst(beginning.count).dropLast(end.count)
+        guard name.hasPrefix(beginning), name.hasSuffix(end), !identifier.isEmpty,
+            identifier.utf8.allSatisfy(\.isLetterOrDigit)
+        else { throw options.error("--key-id is missing; the name of \(name) does not tell it") }
+        return String(identifier)
     }
 
     /// The public key in a PEM text that contains a public or a private key.
