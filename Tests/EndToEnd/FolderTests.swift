@@ -24,7 +24,9 @@ extension EndToEnd {
             ("topics add", ["com.example.other", "--team-id", "DEVTEAM001"]), ("topics list", []),
             ("topics remove", ["com.example.other"]), ("channels", ["create"]), ("channels", ["list"]),
             ("enrolment-keys add", ["kiosks"]), ("enrolment-keys list", []),
-            ("enrolment-keys remove", ["kiosks"]), ("backup", ["FOLDER/data/copy"]),
+            ("enrolment-keys remove", ["kiosks"]),
+            ("send-tokens add", ["cron", "--topic", "com.example.other"]), ("send-tokens list", []),
+            ("send-tokens remove", ["cron"]), ("backup", ["FOLDER/data/copy"]),
             ("devices remove", ["kiosk-8"]),
         ]
 

@@ -290,6 +290,8 @@ final class DeviceHome {
         entries[identity] = nil
         entry.session?.leave(.removed, retryAfterMilliseconds: 0, "the device was removed by the operator")
         tell(.removed, of: entry)
+        // Shard 0 knows the name that the device was given until it gets the answer to the removal.
+        sendEvents()
         with(entry) { device, _, tally, effects in device.removed(&tally, &effects) }
         return true
     }
