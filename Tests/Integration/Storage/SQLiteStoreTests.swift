@@ -81,7 +81,7 @@ import Testing
         let file = try QueueFile(path: scratch.store + "/queue.sqlite")
         try file.database.execute("PRAGMA user_version=9")
         let sentence = try refusal(.unusable, naming: "/queue.sqlite")
-        #expect(sentence.contains("newer") && sentence.contains("9") && sentence.contains("1"))
+        #expect(sentence.contains(/newer version \(its schema is 9, this program knows [1-8]\)/))
     }
 
     @Test("A queue without its registry is refused and left as it is", arguments: [true, false])
