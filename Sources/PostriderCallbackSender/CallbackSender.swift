@@ -141,9 +141,10 @@ public final class CallbackSender: Sendable {
                 "a callback to \(origin) failed, and is tried again: \(reason)", kind: "callback",
                 from: origin)
         }
-        counts.add(.abandoned)
+        // Whoever sees the count finds the line in the log.
         log.warning(
             "a callback to \(origin) was given up: \(reason)", kind: "callback given up", from: origin)
+        counts.add(.abandoned)
     }
 
     private func end(_ queue: CallbackQueue) {
