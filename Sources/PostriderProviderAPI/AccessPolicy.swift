@@ -94,11 +94,15 @@ package final class AccessPolicy: Sendable {
     /// The record of an enrolment key; nil if no device may enrol with it. Every digest is compared, each in constant
     /// time.
     package func enrolmentKey(of key: [UInt8]) -> EnrolmentKeyRecord? {
-        let digest = SHA256.digest(key.span).bytes
-        var record: EnrolmentKeyRecord?
-        for known in enrolmentKeys where constantTimeEquals(known.digest.span, digest.span) {
-            record = known
-        }
+        Self.record(among: enrolmentKeys, of: SHA256.digest(key.span).bytes) { $0.digest }
+    }
+
+    /// The record with a digest. Every record is compared, each in constant time.
+    static func record<Record>(
+        among records: [Record], of digest: [UInt8], _ digestOf: (Record) -> [UInt8]
+    ) -> Record? {
+        var record: Record?
+        for known in records where constantTimeEquals(digestOf(known).span, digest.span) { record = known }
         return record
     }
 }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 public import PostriderNotifications
+import PostriderProviderAPI
 
 /// A change that somebody asked for on the control socket, and what came of it, for an audit. It never has a secret: of
 /// a request's body it has only the members that are listed here, and texts that look like a key are masked.
@@ -149,20 +150,25 @@ public struct OperatorChange: Sendable, Equatable {
     /// The most characters of a text in the audit.
     private static let longest = 500
 
-    /// The text without the digits of enrolment keys.
-    private static func maskingKeys(_ text: String) -> String {
-        let beginning = "enrol-"
+    /// The fewest digits of a part of a secret that is not shown. Fewer give nothing away, and are those of a word.
+    private static let leastDigits = 8
+
+    /// The text without the digits of secrets that begin so.
+    private static func maskingSecrets(_ text: String, beginning: String) -> String {
         let parts = text.split(separator: beginning, omittingEmptySubsequences: false)
         return parts.dropFirst().reduce(into: String(parts[0])) { masked, part in
-            let rest = part.drop { $0.isASCII && $0.isHexDigit }
-            masked += beginning + (rest.count < part.count ? "…" : "") + rest
+            let digits = part.prefix { $0.isASCII && $0.isHexDigit }
+            masked += beginning + (digits.count < leastDigits ? digits : "…") + part.dropFirst(digits.count)
         }
     }
 
-    /// A text without keys, and not too long. An enrolment key is where a user has mistaken it for a name.
+    /// A text without keys and tokens, and not too long. An enrolment key or a send token is in it where a user has
+    /// mistaken it for a name.
     static func masked(_ text: String) -> String {
         guard !text.contains("-----BEGIN") else { return "…" }
-        let masked = maskingKeys(text)
+        let masked = [EnrolmentKey.beginning, SendToken.beginning].reduce(text) {
+            maskingSecrets($0, beginning: $1)
+        }
         return masked.count > longest ? masked.prefix(longest) + "…" : masked
     }
 }

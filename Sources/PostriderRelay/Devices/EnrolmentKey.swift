@@ -7,7 +7,10 @@ public enum EnrolmentKey {
     /// A new key.
     public static func draw(_ entropy: Entropy) -> String { draw(entropy as any RandomSource) }
 
-    static func draw(_ random: any RandomSource) -> String { "enrol-" + Hexadecimal.text(random.bytes(32)) }
+    /// What every key begins with.
+    static let beginning = "enrol-"
+
+    static func draw(_ random: any RandomSource) -> String { beginning + Hexadecimal.text(random.bytes(32)) }
 
     /// The digest that the registry stores.
     public static func digest(_ key: String) -> [UInt8] {

@@ -74,6 +74,9 @@ struct OperatorChangeTests {
         removal?.end(ControlHandler.refusal(404, "There is no enrolment key \(key)."))
         #expect(removal?.object == "enrol-…")
         #expect(removal?.refusal == "There is no enrolment key enrol-….")
+        let token = "send-" + String(repeating: "a5", count: 32)
+        #expect(change("DELETE", "/v1/send-tokens/\(token)")?.object == "send-…")
+        #expect(change("DELETE", "/v1/send-tokens/send-backup")?.object == "send-backup")
         let pem = #"{"team":"-----BEGIN PRIVATE KEY-----\nMIG"}"#
         #expect(change("PUT", "/v1/keys/K", pem)?.details == ["team": "…"])
         let long = String(repeating: "x", count: 100_000)
