@@ -8,7 +8,8 @@ struct ShardQuotas {
     /// The quotas after the last reload, which all shards share.
     private(set) var shared = QuotaSet([])
     private var isEmpty = true
-    /// The quotas of topics, by the policy of this generation. Topics are those of the registry.
+    /// The quotas of topics, by the policy of this generation. Topics are those of the registry, and the one under
+    /// which all subscriptions of Web Push are counted.
     private var known: [Topic: TopicQuotas?] = [:]
     private var generation: UInt64 = 0
 
@@ -29,9 +30,10 @@ struct ShardQuotas {
             known = [:]
             generation = policy.generation
         }
-        if let quotas = known[topic] { return quotas }
-        let found = shared.quotas(of: topic.counted, policy.team(of: topic))
-        known[topic] = found
+        let counted = topic.counted
+        if let quotas = known[counted] { return quotas }
+        let found = shared.quotas(of: counted, policy.team(of: topic))
+        known[counted] = found
         return found
     }
 }
@@ -44,13 +46,18 @@ extension ShardContext {
     ///
     /// - Throws: 413 or 429; the request then knows when to come back.
     func charge(_ request: PushRequest, _ topic: Topic, payloadBytes: Int) throws(Rejection) {
-        guard !quotas.areNone, let quotas = quotas(of: topic) else { return }
-        switch quotas.takePush(payloadBytes: payloadBytes, now: scheduler.now) {
+        switch refusal(payloadBytes: payloadBytes, topic) {
         case nil: return
         case .payload: throw .payloadTooLarge
         case .rate(let seconds):
             request.retryAfterSeconds = seconds
             throw .tooManyRequests
         }
+    }
+
+    /// Counts a message for the quotas of its topic. Returns the quota that refuses it; nil if none does.
+    func refusal(payloadBytes: Int, _ topic: Topic) -> TopicQuotas.Refusal? {
+        guard !quotas.areNone, let quotas = quotas(of: topic) else { return nil }
+        return quotas.takePush(payloadBytes: payloadBytes, now: scheduler.now)
     }
 }

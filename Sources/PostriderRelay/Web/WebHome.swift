@@ -97,7 +97,7 @@ final class WebHome {
         if let entry = home.entries[device], let number = entry.device.registration(of: send.topic),
             subscriptions[device, number] == nil
         {
-            switch refusal(payloadBytes: send.message.payload.count, send.topic) {
+            switch context.refusal(payloadBytes: send.message.payload.count, send.topic) {
             case nil: return home.offer(send.notification(for: device, number, at: context.now), address)
             case .payload: result = .rejected(.payloadTooLarge)
             case .rate: result = .rejected(.tooManyRequests)
@@ -111,16 +111,11 @@ final class WebHome {
 
     /// Counts a message for the quotas of its topic.
     private func charge(_ push: WebPush, _ topic: Topic) throws(WebPushRejection) {
-        switch refusal(payloadBytes: push.request.body.count, topic) {
+        switch context.refusal(payloadBytes: push.request.body.count, topic) {
         case nil: return
         case .payload: throw .messageTooLarge
         case .rate(let seconds): throw .tooManyRequests(retryAfterSeconds: seconds)
         }
-    }
-
-    private func refusal(payloadBytes: Int, _ topic: Topic) -> TopicQuotas.Refusal? {
-        guard !context.quotas.areNone, let quotas = context.quotas(of: topic) else { return nil }
-        return quotas.takePush(payloadBytes: payloadBytes, now: context.scheduler.now)
     }
 
     private func confirmReceipt(at row: QueueRow, _ address: ReplyAddress) {
