@@ -193,11 +193,7 @@ final class ProviderSession: EndpointOwner, ObservedSession {
     private func noteRefused(
         _ reason: Rejection, _ request: PushRequest, of topic: @autoclosure () -> Topic?
     ) {
-        context.trace.note(at: context.now) {
-            TraceRefusal(
-                reason, at: context.now, of: request.identity, topic: topic(), in: environment,
-                on: TraceEvent.connection(number, ofShard: context.index))
-        }
+        context.noteRefused(reason, of: request.identity, topic: topic(), in: environment, on: number)
     }
 
     /// The stream is answered or closed.
@@ -224,7 +220,7 @@ final class ProviderSession: EndpointOwner, ObservedSession {
         if credentials.hasAuthenticated { raiseStreamLimitOfAuthenticated() }
     }
 
-    /// The same for a provider that another server has authenticated.
+    /// Lets a provider that another server has authenticated have as many streams open as any other.
     func raiseStreamLimitOfAuthenticated() {
         guard isHeldBack else { return }
         isHeldBack = false

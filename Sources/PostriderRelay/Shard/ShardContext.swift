@@ -68,6 +68,18 @@ final class ShardContext {
         outbox.sendToAll(.registry(.policyChanged(generation: policy.generation)))
     }
 
+    /// Notes in the trace that a request on a connection of this shard was refused.
+    func noteRefused(
+        _ reason: Rejection, of identity: NotificationIdentity?, topic: @autoclosure () -> Topic?,
+        in environment: Environment, on connection: UInt64
+    ) {
+        trace.note(at: now) {
+            TraceRefusal(
+                reason, at: now, of: identity, topic: topic(), in: environment,
+                on: TraceEvent.connection(connection, ofShard: index))
+        }
+    }
+
     /// The relay is stopping.
     func beginDrain() { isDraining = true }
 

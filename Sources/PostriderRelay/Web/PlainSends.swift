@@ -91,7 +91,7 @@ final class PlainSends {
             let type = RequestHead.Field("content-type", "application/json")
             respond(address, WebResponse(status: 200, fields: [type], body: body))
         case .rejected(let rejection, _):
-            trace(rejection, send.identity, address)
+            noteRefused(rejection, send.identity, address)
             let (status, sentence) = Self.explanation(of: rejection)
             respond(address, WebResponse(rejection, sentence, status: status))
         }
@@ -112,18 +112,16 @@ final class PlainSends {
         _ address: ReplyAddress, _ reason: Rejection, _ sentence: String, status: Int? = nil
     ) {
         context.measures.count(.rejected(reason), nanoseconds: 0)
-        trace(reason, nil, address)
+        noteRefused(reason, nil, address)
         let status =
             status ?? (reason == .missingProviderToken ? 401 : reason == .topicDisallowed ? 403 : 503)
         respond(address, WebResponse(reason, sentence, status: status))
     }
 
-    private func trace(_ reason: Rejection, _ identity: NotificationIdentity?, _ address: ReplyAddress) {
-        context.trace.note(at: context.now) {
-            TraceRefusal(
-                reason, at: context.now, of: identity, topic: nil, in: .production,
-                on: TraceEvent.connection(address.connection, ofShard: context.index))
-        }
+    private func noteRefused(
+        _ reason: Rejection, _ identity: NotificationIdentity?, _ address: ReplyAddress
+    ) {
+        context.noteRefused(reason, of: identity, topic: nil, in: .production, on: address.connection)
     }
 }
 

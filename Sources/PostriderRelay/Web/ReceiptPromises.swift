@@ -47,7 +47,7 @@ final class ReceiptPromises {
     /// Whether the message at a row has ended, and nobody was told yet.
     func hasEnded(_ row: QueueRow) -> Bool { promises[row]?.receipt.outcome != nil }
 
-    /// The device has refused the message at a row.
+    /// Drops the promise of the message at a row of the queue, because its device has refused it.
     func withdraw(_ row: QueueRow) {
         promises[row] = nil
         context.outbox.send(.receipt(.remove(row)))

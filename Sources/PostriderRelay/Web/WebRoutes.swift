@@ -75,16 +75,13 @@ final class WebRoutes {
     /// Answers a request with a refusal, counts it, and records it in the trace.
     private func refuse(_ address: ReplyAddress, _ rejection: WebPushRejection, _ push: WebPush?) {
         context.measures.count(.rejected(rejection.reason), nanoseconds: 0)
-        trace(rejection.reason, push, address)
+        noteRefused(rejection.reason, push, address)
         senders[address.connection]?.answer(address.stream, WebResponse(rejection))
     }
 
-    private func trace(_ reason: Rejection, _ push: WebPush?, _ address: ReplyAddress) {
-        context.trace.note(at: context.now) {
-            TraceRefusal(
-                reason, at: context.now, of: push?.identity, topic: WebPush.topic, in: .production,
-                on: TraceEvent.connection(address.connection, ofShard: context.index))
-        }
+    private func noteRefused(_ reason: Rejection, _ push: WebPush?, _ address: ReplyAddress) {
+        context.noteRefused(
+            reason, of: push?.identity, topic: WebPush.topic, in: .production, on: address.connection)
     }
 
     private func push(
@@ -179,7 +176,7 @@ final class WebRoutes {
             if posted.push.receipts == nil || posted.isPromised != nil { accept(posted, address) }
         case .rejected(let rejection, _):
             waiting[address] = nil
-            trace(rejection, posted.push, address)
+            noteRefused(rejection, posted.push, address)
             senders[address.connection]?
                 .answer(address.stream, WebResponse(WebPushRejection(rejection)))
         }
