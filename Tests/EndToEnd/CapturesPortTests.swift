@@ -111,14 +111,8 @@ extension EndToEnd {
                 dev.program.send(SIGTERM)
                 #expect(try await dev.program.exitCode() == 0)
                 let folder = stage.path("dev")
-                let serve = try stage.start(
-                    "postrider",
-                    [
-                        "serve", "--certificate", folder + "/relay.pem", "--private-key",
-                        folder + "/relay.key", "--data-directory", folder + "/data", "--provider-address",
-                        "127.0.0.1:0", "--device-address", "127.0.0.1:0", "--capture", "true",
-                        "--captures-address", "127.0.0.1:0",
-                    ])
+                let serve = try stage.startServe(
+                    options: ["--capture", "true", "--captures-address", "127.0.0.1:0"])
                 let ready = try await serve.line { $0.contains("ready: ") }
                 let captures = try #require(ready.firstMatch(of: /tests to (127\.0\.0\.1:\d+)/))
                 let port = "http://\(captures.1)/v1"

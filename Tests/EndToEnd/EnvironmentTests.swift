@@ -45,15 +45,9 @@ extension EndToEnd {
                 let dev = try await stage.startRelay()
                 dev.program.send(SIGTERM)
                 #expect(try await dev.program.exitCode() == 0)
-                let folder = stage.path("dev")
-                let relay = try stage.start(
-                    "postrider",
-                    [
-                        "serve", "--certificate", folder + "/relay.pem", "--private-key",
-                        folder + "/relay.key",
-                        "--data-directory", folder + "/data", "--provider-address", "127.0.0.1:0",
-                        "--development-provider-address", "127.0.0.1:0", "--device-address", "127.0.0.1:0",
-                        "--provider-idle-seconds", "1",
+                let relay = try stage.startServe(
+                    options: [
+                        "--development-provider-address", "127.0.0.1:0", "--provider-idle-seconds", "1",
                     ])
                 let ready = try await relay.line { $0.contains("ready: ") }
                 let ports = ready.matches(of: /127\.0\.0\.1:(\d+)/).prefix(2).map { String($0.1) }

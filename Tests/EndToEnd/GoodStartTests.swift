@@ -23,13 +23,9 @@ extension EndToEnd {
                 let dev = try await stage.startRelay()
                 dev.program.send(SIGTERM)
                 #expect(try await dev.program.exitCode() == 0)
-                let folder = stage.path("dev")
-                let serve = try stage.start(
-                    "postrider",
-                    [
-                        "serve", "--certificate", folder + "/relay.pem", "--private-key",
-                        folder + "/relay.key", "--data-directory", folder + "/data", "--provider-address",
-                        "127.0.0.1:0", "--device-address", "127.0.0.1:\(dev.description.devicePort)",
+                let serve = try stage.startServe(
+                    deviceAddress: "127.0.0.1:\(dev.description.devicePort)",
+                    options: [
                         "--metrics-address", "off", "--control-address", dev.description.controlAddress,
                     ])
                 try await serve.line { $0.contains("ready: ") }

@@ -127,16 +127,9 @@ extension EndToEnd {
                     "openssl", ["dgst", "-sha256", try stage.write("secret", to: "token")])
                 let hash = try #require(digest.output.first?.split(separator: " ").last)
                 let file = try stage.write("\(hash)\n", to: "hash")
-                let (folder, ports) = (stage.path("dev"), try await stage.lastingPorts())
-                let relay = try stage.start(
-                    "postrider",
-                    [
-                        "serve", "--certificate", folder + "/relay.pem", "--private-key",
-                        folder + "/relay.key",
-                        "--data-directory", folder + "/data", "--provider-address", "127.0.0.1:0",
-                        "--device-address", "127.0.0.1:0", "--metrics-address", "0.0.0.0:\(ports[0])",
-                        "--metrics-token", file,
-                    ])
+                let ports = try await stage.lastingPorts()
+                let relay = try stage.startServe(
+                    options: ["--metrics-address", "0.0.0.0:\(ports[0])", "--metrics-token", file])
                 try await relay.line { $0.contains("metrics: https://0.0.0.0:\(ports[0])/metrics") }
                 let url = "https://127.0.0.1:\(ports[0])/metrics"
                 let curl = [
@@ -205,15 +198,8 @@ extension EndToEnd {
             try await onStage { stage in
                 let holder = try await stage.startRelay(options: ["--metrics-address", "127.0.0.1:0"])
                 let address = try #require(holder.description.metricsAddress)
-                let folder = stage.path("dev")
-                let relay = try stage.start(
-                    "postrider",
-                    [
-                        "serve", "--certificate", folder + "/relay.pem", "--private-key",
-                        folder + "/relay.key",
-                        "--data-directory", stage.path("other"), "--provider-address", "127.0.0.1:0",
-                        "--device-address", "127.0.0.1:0", "--metrics-address", address,
-                    ])
+                let relay = try stage.startServe(
+                    data: stage.path("other"), options: ["--metrics-address", address])
                 try await relay.line {
                     $0.contains(
                         "metrics are not served: Cannot listen on \(address): something else listens there")

@@ -34,6 +34,23 @@ struct RelayUnderTest {
 }
 
 extension Stage {
+    /// Starts `postrider serve` with the certificate of a relay that `startRelay` has started on this stage.
+    ///
+    /// - Parameters:
+    ///   - data: the data directory; that of the other relay, which must have ended, if nil.
+    ///   - options: options besides those for the certificate, the data and the addresses.
+    func startServe(
+        data: String? = nil, deviceAddress: String = "127.0.0.1:0", options: [String]
+    ) throws -> Program {
+        let folder = path("dev")
+        let needed = [
+            "serve", "--certificate", folder + "/relay.pem", "--private-key", folder + "/relay.key",
+            "--data-directory", data ?? folder + "/data", "--provider-address", "127.0.0.1:0",
+            "--device-address", deviceAddress,
+        ]
+        return try start("postrider", needed + options)
+    }
+
     /// Starts a relay and returns when it listens. A second start on the same stage has the same store.
     ///
     /// - Parameters:
