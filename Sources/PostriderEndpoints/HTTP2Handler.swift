@@ -11,7 +11,7 @@ public protocol EndpointOwner: SessionHandler {
     /// once.
     func disconnected(_ reason: CloseReason)
 
-    /// The same with the peer of the connection; nil if it was never established.
+    /// What ``disconnected(_:)`` tells, with the peer of the connection; nil if it was never established.
     func disconnected(_ reason: CloseReason, from peer: Peer?)
 }
 

@@ -99,7 +99,7 @@ public struct EvidenceStatement: Codable, Equatable, Sendable {
         public var at: String
         /// The name of the event, as in `postrider trace`.
         public var what: String
-        /// The same as a sentence.
+        /// What happened, as a sentence.
         public var meaning: String
         /// `relay` if the relay has seen it, `device` if the device has reported it.
         public var saidBy: String

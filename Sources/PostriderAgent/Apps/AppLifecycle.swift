@@ -246,7 +246,7 @@ final class AppLifecycle {
         let record = process.map {
             ProcessRegister.Record(identifier: $0.identifier, startedAt: $0.startedAt, isActive: isActive)
         }
-        // Without the record, the next agent learns of the process when the process attaches.
+        // A failure does no harm: after a restart the agent learns of the process when the process attaches.
         do throws(StoreError) { try state.processes.put(record, of: topic) } catch {
             trouble.note(error)
         }

@@ -11,7 +11,7 @@ public enum AgentControl {
         public var relay: String?
         /// How many apps the agent knows.
         public var apps: Int
-        /// How many of them run, as far as the agent knows.
+        /// How many of these apps run, as far as the agent knows.
         public var running: Int
         /// How many notifications wait for their apps.
         public var inbox: Int

@@ -59,7 +59,8 @@ final class UnitHandlers: HandlerLauncher {
         }
         try write(job, to: instance)
         runs[name] = run
-        // Calls that are made before the connection is ready are sent when it is.
+        // A connection that is not ready yet keeps calls until it is. Without a connection, the run begins with the
+        // next one.
         if bus.current != nil { run.begin() } else { bus.start() }
         if !run.hasBegun { run.wait() }
         return run

@@ -49,7 +49,7 @@ enum Parcel: Hashable {
         }
     }
 
-    /// The push to report about; nil if it is not a push, or the relay did not ask for reports.
+    /// The push whose end is reported to the relay; nil if this is no push, or if the relay did not ask for reports.
     var reported: ReportedPush? {
         switch self {
         case .remote(let deliver):

@@ -91,8 +91,8 @@ final class ChannelSubscriptions {
         for topic in topics(of: channel) { streams.tell(topic, .subscribed(channel)) }
     }
 
-    /// The relay refuses or ends a subscription, for one app or for all, and gives the reason; asking again is of no
-    /// use. Without a reason it confirms what an app has asked for, and the app is not told.
+    /// The relay says that a subscription has ended. With a reason, the relay has refused or ended it, for one app or
+    /// for all, and asking again is of no use. Without a reason, an app has asked for the end, and need not be told.
     func unsubscribed(_ end: Unsubscribed) {
         guard !end.reason.isEmpty else { return }
         log.notice(

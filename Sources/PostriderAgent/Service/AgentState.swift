@@ -30,7 +30,7 @@ final class AgentState {
     let consents: ConsentRegister
     /// The reports that the relay has not confirmed.
     let reports: ReportRegister
-    /// The clock by which the schedule was computed.
+    /// The setting of the clock and the time zone by which the times of local notifications were last computed.
     let clock: ClockRegister
 
     /// The registrations of UnifiedPush.

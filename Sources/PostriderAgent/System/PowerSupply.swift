@@ -6,7 +6,7 @@ import PostriderTransport
 /// (Documentation/ABI/testing/sysfs-class-power). The kernel announces changes only on its own bus, so the files are
 /// read once a minute.
 final class PowerSupply {
-    /// What the kernel says.
+    /// The state of the power supply, as the kernel reports it.
     struct State: Equatable {
         /// Whether a battery is discharging and nothing else supplies the device.
         var isOnBattery = false

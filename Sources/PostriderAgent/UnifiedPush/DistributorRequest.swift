@@ -182,9 +182,9 @@ enum RegistrationOutcome: Equatable {
 }
 
 extension Limits {
-    /// Bytes of a connection token and of a registration's description (UnifiedPush DBUS_0.3.0, *Resources*).
+    /// The most bytes of a connection token and of a registration's description (UnifiedPush DBUS_0.3.0, *Resources*).
     static let connectorTextBytes = 100
-    /// Bytes of a bus name (D-Bus specification, *Valid Names*).
+    /// The most bytes of a bus name (D-Bus specification, *Valid Names*).
     static let busNameBytes = 255
     /// Registrations of UnifiedPush of one agent. At about 600 bytes each: 75 KiB.
     static let connectors = 128

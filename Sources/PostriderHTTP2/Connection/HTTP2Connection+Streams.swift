@@ -103,7 +103,8 @@ extension HTTP2Connection {
         scheduleFlush()
     }
 
-    /// The same for `count` bytes of the connection's window alone.
+    /// Reports that the owner has processed `count` bytes, so that the peer may send as many more on the connection. No
+    /// stream's window changes.
     public func consumeOnConnection(_ count: Int) {
         precondition(!state.settings.automaticWindowUpdates, "windows open by themselves")
         outbound?.consumeOnConnection(count)

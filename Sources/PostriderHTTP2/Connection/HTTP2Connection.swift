@@ -1,12 +1,14 @@
-/// One end of an HTTP/2 connection: it turns bytes into calls of a handler, and calls into bytes. No I/O and no clock.
+/// One end of an HTTP/2 connection: it turns bytes into calls of a handler, and calls into bytes. It does no I/O and
+/// reads no clock.
 ///
-/// Confined to one thread at a time; it may move to another thread together with its connection. The owner calls
-/// ``receive(_:)`` with bytes that arrived and, once a turn, ``drain(into:)`` to get the bytes to send. The methods in
-/// between only queue, and tell the ``FlushScheduler``. When `receive` throws, or ``isFinished`` holds after a `drain`,
-/// the owner sends what that `drain` returned (it holds the GOAWAY), closes the connection and calls ``end()``.
-/// SETTINGS are the first frame of every connection.
+/// Confined to one thread at a time; it may move to another thread together with its socket. The owner calls
+/// ``receive(_:)`` with bytes that arrived and, once in each turn of its event loop, ``drain(into:)`` to get the bytes
+/// to send. All other methods only queue output, and tell the ``FlushScheduler`` that there is some. When `receive`
+/// throws, or ``isFinished`` holds after a `drain`, the owner sends what that `drain` returned (it holds the GOAWAY),
+/// closes the connection and calls ``end()``. SETTINGS are the first frame of every connection.
 ///
-/// An ``Engine`` reads and writes the frames: nghttp2 or, for a device's link, a few counters.
+/// An ``Engine`` reads and writes the frames: nghttp2 or, for the connection of a device, which has one stream, a small
+/// engine of our own.
 public final class HTTP2Connection {
     /// Which end of the connection this is.
     public enum Role: Sendable {

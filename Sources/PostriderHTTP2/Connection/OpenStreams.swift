@@ -17,7 +17,7 @@ struct OpenStreams {
     /// The record of the only stream of a connection that has one; nil if it is closed.
     var first: StreamRecord? { count > 0 ? records[0] : nil }
 
-    /// Whether a deadline may run on a stream. None runs on a stream whose answer goes on.
+    /// Whether any open stream may have a deadline. A stream whose answer goes on until it is finished has none.
     var hasAwaited: Bool { count > streamingCount }
 
     /// Adds a stream that opens at `moment`, a count of the connection's ticks.

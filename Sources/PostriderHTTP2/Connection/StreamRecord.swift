@@ -110,7 +110,7 @@ final class StreamRecord {
         return filled
     }
 
-    /// Moves this many bytes, which are there, to the end of `output`.
+    /// Moves the next `count` bytes to the end of `output`. At least so many must be waiting.
     func take(_ count: Int, onto output: inout [UInt8]) {
         var left = count
         while left > 0 {

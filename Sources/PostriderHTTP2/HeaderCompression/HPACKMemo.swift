@@ -43,8 +43,9 @@ struct HPACKMemo {
     private var number = -1
     private var beginning: Beginning?
 
-    /// How many runs of a block are remembered, and how long each may be.
+    /// The most runs of a block that are remembered.
     private static let most = 3
+    /// The most bytes of a run that is remembered.
     private static let mostBytes = 1024
 
     /// A block begins.

@@ -1,6 +1,6 @@
 /// The counters of a fleet. Adding them joins threads to a fleet; subtracting them makes phases out of moments.
 struct LoadTally: Sendable, Equatable {
-    /// The kinds of unwanted arrivals.
+    /// Why a push arrived that should not have arrived here, or not again.
     enum Copy {
         /// The relay could not avoid it: the link was cut before the relay had the acknowledgement.
         case repeated

@@ -112,8 +112,8 @@ extension LoadRun {
         }
     }
 
-    /// Waits until `isDone`, as long as the number of events still grows. Returns false if it did not grow for this
-    /// time.
+    /// Waits until `isDone` is true. Gives up, and returns false, when the number of events has not grown for
+    /// `milliseconds`.
     private func wait(
         milliseconds: Int, counting events: (PhaseTotals) -> UInt64, until isDone: (PhaseTotals) -> Bool
     ) async throws -> Bool {

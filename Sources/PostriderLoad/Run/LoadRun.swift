@@ -7,7 +7,8 @@ public struct LoadFailure: Error, Equatable, CustomStringConvertible {
     /// What was wrong, and what to do.
     public let description: String
 
-    /// A failure with this sentence. The sentence may end with another sentence: only one full stop is kept.
+    /// A failure with this description. Where it ends with the description of another error, which has a full stop of
+    /// its own, one full stop is kept.
     public init(_ description: String) {
         let stops = description.reversed().prefix { $0 == "." }.count
         self.description = description.dropLast(stops) + "."

@@ -84,7 +84,7 @@ final class ObservedConnection {
         }
     }
 
-    /// Tells the provider the result from the home of its device.
+    /// Answers the provider's request with the result that the push had at its device's home.
     func answer(_ stream: Int32, _ verdict: PushResult) {
         guard let request = session.request(on: stream), case .observed = request.phase else { return }
         let goaway = captures.goaways.removeValue(forKey: stream)
@@ -157,7 +157,7 @@ final class ObservedConnection {
         }
     }
 
-    /// Carries out the decision of a rule, or the relay's own if no rule decided.
+    /// Answers a request as the rule that matches it says, or as the relay would without rules if none does.
     func settle(
         _ stream: Int32, _ outcome: RuleEffect.Outcome, _ fate: Fate
     ) {

@@ -56,7 +56,7 @@ public enum Control {
         public var refusedConnections: UInt64
         /// The counters of all accepted notifications.
         public var counters: Counters
-        /// The same for each shard.
+        /// The counters of the notifications that each shard has accepted.
         public var countersOfShards: [Counters]
         /// What is missing in the trace; nil if there is no trace.
         public var trace: Trace?

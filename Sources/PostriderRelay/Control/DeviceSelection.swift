@@ -69,7 +69,7 @@ struct DeviceSelection {
         }
     }
 
-    /// One hundred years.
+    /// The longest time that may be asked for: one hundred years. A longer one is a mistake, and could overflow.
     private static let mostSeconds: Int64 = 3_155_760_000
 
     /// Returns the devices in the selected order; devices that are equal in it are ordered by enrolment.

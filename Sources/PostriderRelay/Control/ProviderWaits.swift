@@ -1,9 +1,10 @@
 import PostriderNotifications
 import PostriderProviderAPI
 
-/// Answers providers that ask how far their pushes have come, on shard 0.
+/// Answers providers that ask how far their pushes have come. It runs on shard 0.
 ///
-/// The relay's own work is bounded: a key may ask so often, and so many of its requests may wait.
+/// Each provider key has a limit for how often it may ask, and one for how many of its requests may wait, so that the
+/// relay's work is bounded.
 final class ProviderWaits {
     private struct Waiting {
         let key: String

@@ -142,7 +142,8 @@ extension ShardReport {
 }
 
 extension LedgerReport {
-    /// The metric families of the ledger.
+    /// The metric families of the ledger, the thread that writes to the store. `isFailing` says whether its last batch
+    /// could not be written.
     func families(isFailing: Bool) -> [MetricFamily] {
         var batches = MetricFamily(
             "postrider_ledger_batches_total", .counter,

@@ -12,13 +12,13 @@ public final class Relay: Sendable {
     /// The addresses of the provider port for the production environment, with the port that the kernel chose if 0 was
     /// asked for.
     public let providerAddresses: [SocketAddress]
-    /// The same for the development environment; empty if there is none.
+    /// The addresses of the provider port for the development environment; empty if there is none.
     public let developmentProviderAddresses: [SocketAddress]
-    /// The same for devices.
+    /// The addresses of the device port.
     public let deviceAddresses: [SocketAddress]
-    /// The same for the console; nil if it is off.
+    /// The address of the console; nil if it is off.
     public let consoleAddress: SocketAddress?
-    /// The same for the web port; empty if it is off.
+    /// The addresses of the web port; empty if it is off.
     public let webAddresses: [SocketAddress]
 
     let parts: RelayParts

@@ -10,9 +10,9 @@ public struct RelayConfiguration: Sendable {
     /// The provider addresses for the production environment; at least one. For port 0 the kernel chooses a port, the
     /// same for all such addresses of a list.
     public var providerAddresses: [SocketAddress]
-    /// The same for the development environment; empty for none.
+    /// The provider addresses for the development environment; empty for none.
     public var developmentProviderAddresses: [SocketAddress] = []
-    /// The same for devices; at least one address.
+    /// The addresses for devices; at least one.
     public var deviceAddresses: [SocketAddress]
     /// Sockets that the service manager has opened for these addresses; nil if it has opened none.
     public var sockets: InheritedSockets?

@@ -46,8 +46,8 @@ struct ShardThread: Sendable {
         }
     }
 
-    /// Listens, and adds what was loaded, as the other shards do at the same time. The loaded data is released at the
-    /// end.
+    /// Makes the shard, opens its listeners, and gives it its part of what was read from the store. All shards do this
+    /// at the same time. What was read is freed when this returns.
     private func begin(
         on loop: EventLoop, _ continuation: CheckedContinuation<Listening, any Error>
     ) throws -> Shard {

@@ -102,7 +102,7 @@ struct MistakeSearch {
         return false
     }
 
-    /// The same for a mistake in a line of the file.
+    /// Records a mistake in a line of the file, and removes it. Returns false if that is impossible.
     private mutating func mask(_ sentence: String, at number: Int) -> Bool {
         guard original.indices.contains(number - 1) else { return false }
         if sentence.contains("' is missing; "), let name = missing(in: sentence) {

@@ -14,7 +14,8 @@ enum ControlAddress {
         Settings.fileOption,
     ]
 
-    /// The same with the folder of `postrider dev`, for commands in which `--directory` means nothing else.
+    /// These options and the one for the folder of `postrider dev`, for commands in which `--directory` means nothing
+    /// else.
     static let folderOptions: [Option] =
         options + [
             .file(
