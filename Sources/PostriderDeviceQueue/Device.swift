@@ -1,94 +1,59 @@
 package import PostriderCourier
 package import PostriderNotifications
 
-/// One enrolled device, as its home keeps it: its registrations, its pending notifications, and those in flight.
+/// One enrolled device, as its home keeps it: its registrations, its pending notifications, and its connection.
+///
+/// It decides what each event means for these three, which know nothing of each other's rules.
 ///
 /// Pure: events come in as method calls with the time, and what is to be done goes out as effects, in order; it knows
 /// no socket, no disk and no clock. Only the device's home shard touches it, so storing a notification cannot race with
 /// the device's reconnecting.
 package struct Device {
-    /// What the home has to do for the device.
-    package enum Effect {
-        /// Answer the provider.
-        case answer(ReplyAddress, PushResult)
-        /// Have a new notification made durable and, with a `delivery`, send it now as the delivery of that number.
-        case take(QueuedNotification, delivery: UInt64?)
-        /// Send a notification that is durable, or need not be, as the delivery of this number.
-        case send(QueuedNotification, delivery: UInt64)
-        /// Remove the notification from the disk.
-        case settle(QueueRow)
-        /// Read these notifications from the disk.
-        case load([QueueRow])
-        /// Record the acceptance in the trace.
-        case noteAccepted(QueuedNotification)
-        /// Record an event in the trace.
-        case note(TraceEvent.Kind, QueueRow, detail: Int64 = 0)
-    }
-
-    /// One app on the device.
-    package struct Registration {
-        package let topic: Topic
-        package let registeredAt: Moment
-        /// When its token became invalid; nil while it is valid.
-        package internal(set) var unregisteredAt: Moment?
-        /// How many notifications are pending for it.
-        var pending = 0
-        /// How many more pushes it may get now.
-        var allowance = PushAllowance()
-        /// The device's preference for the app.
-        var filter = Filter.enabled
-        /// The quotas that it counts for; nil for none.
-        package internal(set) var quotas: TopicQuotas?
-    }
-
-    /// The connection that the device keeps open.
-    package struct Link {
-        /// The only count of deliveries under way; the session asks here.
-        var window = DeliveryWindow(size: Limits.deliveryWindow)
-        /// The row of each delivery under way.
-        var rows = DeliveredRows()
-        /// The device's preferences.
-        package internal(set) var reception = LinkReception()
-        /// Whether held-back notifications are sent too, because the device is sent another one or asked for them.
-        var isAwake = true
-        /// When the first of the grouped notifications was held back.
-        var groupedSince: Moment?
-        /// Whether the relay has said goodbye: nothing more is sent, but acknowledgements still count.
-        var isClosing = false
-
-        /// Whether another notification may be sent now.
-        var hasRoom: Bool { !isClosing && window.hasRoom }
-    }
-
     package private(set) var record: DeviceRecord
-    package internal(set) var registrations = SortedTable<RegistrationNumber, Registration>()
-    package internal(set) var queue = PendingQueue()
-    package internal(set) var link: Link?
-    var isLoading = false
-    /// Further reply addresses of a pending notification: of the same push, sent again before it was durable, or of an
-    /// older push that it replaced.
-    var alsoWaiting: [QueueRow: [ReplyAddress]] = [:]
-    /// By the row of a newer notification: the older one that it replaced and that a 200 was given for. The older one
-    /// stays on the disk until the newer one is durable or delivered. If the newer one cannot be made durable, the
-    /// older one becomes pending again, because its provider was promised that it is kept.
-    var displaced: [QueueRow: Pending] = [:]
+    package private(set) var registrations = DeviceRegistrations()
+    package private(set) var backlog = Backlog()
+    /// The connection; nil while the device is away.
+    package private(set) var link: HomeLink?
 
     package init(_ record: DeviceRecord) {
         self.record = record
     }
 
     /// The number of notifications that wait for it.
-    package var pendingCount: Int { queue.count }
+    package var pendingCount: Int { backlog.queue.count }
 
     /// How many deliveries of the current connection are not acknowledged.
     package var outstandingCount: Int { link?.window.outstandingCount ?? 0 }
+
+    // MARK: Registrations
+
+    /// Applies a registration, or the end of one, after the ledger has made it durable, or when it is read at start-up.
+    /// Notifications of a registration that ended are dropped.
+    package mutating func apply(
+        _ record: RegistrationRecord, _ tally: inout Tally, _ effects: inout [HomeEffect]
+    ) {
+        precondition(record.device == self.record.identity, "a registration belongs to its device")
+        registrations.apply(record, link?.reception.filter(of: record.topic) ?? .enabled)
+        guard let moment = record.unregisteredAt else { return }
+        let verdict = PushResult.rejected(.unregistered, since: moment)
+        for row in backlog.queue.rows(where: { $0.registration == record.number }) {
+            backlog.drop(row, .unregistered, answering: verdict, &registrations, &tally, &effects)
+        }
+    }
+
+    /// Counts a registration for these quotas from now on, and no longer for those before.
+    ///
+    /// - Parameter found: notifications of it that were on the disk at start-up and are not in the queue yet.
+    package mutating func charge(_ number: RegistrationNumber, to quotas: TopicQuotas?, besides found: Int) {
+        registrations.charge(number, to: quotas, besides: found)
+    }
 
     // MARK: Start-up
 
     /// Adds a notification that was read from the disk at start-up. It completes what the last transaction left
     /// unfinished: an older notification in the slot of a newer one is settled, and so is one of an ended registration.
     package mutating func restore(
-        _ entry: QueueEntry, _ rules: DeviceRules, _ tally: inout Tally, _ effects: inout [Effect]
+        _ entry: QueueEntry, _ rules: DeviceRules, _ tally: inout Tally, _ effects: inout [HomeEffect]
     ) {
         tally.accepted += 1
         guard let registration = registrations[entry.registration], registration.unregisteredAt == nil else {
@@ -97,32 +62,9 @@ package struct Device {
             effects.append(.settle(entry.row))
             return
         }
-        var slot = rules.storage == .latest ? .latest(entry.registration) : entry.slot
-        if case .identity(let registration, let identity) = slot, queue.row(in: slot) != nil {
-            // These are two pushes with one `apns-id`. Nobody knows whether they are the same: the device finds out.
-            slot = .namesake(registration, identity, Int(truncatingIfNeeded: entry.row.value))
-        }
-        if let older = queue.row(in: slot), let pending = takeOut(older, &tally) {
-            tally.replaced += 1
-            effects.append(.note(.replaced, older, detail: entry.row.value))
-            settle(pending, &effects)
-        }
-        queue.append(
-            Pending(
-                row: entry.row,
-                slot: slot,
-                registration: entry.registration,
-                priority: entry.priority,
-                expiresAt: entry.expiresAt,
-                notification: nil,
-                durability: .stored,
-                acceptedSecond: entry.acceptedAt.wholeSeconds,
-                address: nil,
-                delivery: nil
-            )
-        )
-        count(1, pendingFor: entry.registration)
-        tally.pending += 1
+        let slot = backlog.slot(ofRestored: entry, rules)
+        backlog.settleHolder(of: slot, by: entry.row, &registrations, &tally, &effects)
+        backlog.restore(entry, in: slot, &registrations, &tally)
     }
 
     /// Notes that the device is connected. Returns true if the registry has to store that, once a day.
@@ -136,13 +78,8 @@ package struct Device {
 
     /// A provider's push: refuses it, or accepts it at `row`.
     package mutating func offer(
-        _ notification: Notification,
-        at row: QueueRow,
-        for address: ReplyAddress,
-        now: Moment,
-        _ rules: DeviceRules,
-        _ tally: inout Tally,
-        _ effects: inout [Effect]
+        _ notification: Notification, at row: QueueRow, for address: ReplyAddress, now: Moment,
+        _ rules: DeviceRules, _ tally: inout Tally, _ effects: inout [HomeEffect]
     ) {
         if let rejection = refusal(of: notification, now, rules) {
             effects.append(.answer(address, rejection))
@@ -151,14 +88,14 @@ package struct Device {
         tally.accepted += 1
         effects.append(.noteAccepted(QueuedNotification(row: row, notification: notification)))
         var slot = notification.slot(rules.storage)
-        var older = holder(of: slot, now, &tally, &effects)
-        if slot.isOfOnePush, older != nil || queue.namesakes > 0 {
-            slot = self.slot(of: notification, in: slot, now)
-            older = holder(of: slot, now, &tally, &effects)
+        var older = backlog.holder(of: slot, now, &registrations, &tally, &effects)
+        if slot.isOfOnePush, older != nil || backlog.queue.namesakes > 0 {
+            slot = backlog.slot(of: notification, in: slot, now)
+            older = backlog.holder(of: slot, now, &registrations, &tally, &effects)
         }
         if let older, slot.isOfOnePush {
             effects.append(.note(.merged, row, detail: older.value))
-            merge(address, into: older, &tally, &effects)
+            backlog.merge(address, into: older, &tally, &effects)
             return
         }
         if notification.expiration == .nowOrNever, !isToBeSentNow(notification) {
@@ -169,44 +106,45 @@ package struct Device {
             return
         }
         var unanswered: Pending?
-        if let older, isReplaceable(older, in: slot) {
-            unanswered = supersede(older, by: row, &tally, &effects)
+        if let older, backlog.isReplaceable(older, in: slot) {
+            unanswered = backlog.supersede(older, by: row, &registrations, &tally, &effects)
         } else {
-            makeRoom(in: notification.registration, &tally, &effects)
+            backlog.makeRoom(in: notification.registration, &registrations, &tally, &effects)
         }
-        enqueue(notification, at: row, in: slot, address, &tally, &effects)
+        backlog.accept(notification, at: row, in: slot, address, &registrations, &tally, &effects)
         sendNext(now, &tally, &effects)
-        if queue.beginStoring(row) {
+        if backlog.queue.beginStoring(row) {
             effects.append(.take(QueuedNotification(row: row, notification: notification), delivery: nil))
         }
         // The newer one is sent to the disk first, so that one of the two is there even after a crash.
-        if let unanswered { settle(unanswered, &effects) }
+        if let unanswered { backlog.settle(unanswered, &effects) }
+    }
+
+    /// Why a push is refused; nil if it is not, and then it is counted. The tokens of an absent device may expire.
+    mutating func refusal(of notification: Notification, _ now: Moment, _ rules: DeviceRules) -> PushResult? {
+        let interval = link == nil ? rules.expiryMilliseconds : nil
+        return registrations.refusal(
+            of: notification, now: now,
+            expiresAt: interval.map { record.seenAt.advanced(byMilliseconds: $0) },
+            pushesPerSecond: rules.pushesPerSecond)
+    }
+
+    /// Whether a notification that is not to be stored may be sent now.
+    private func isToBeSentNow(_ notification: Notification) -> Bool {
+        link?.isToBeSentNow(notification.priority, registrations[notification.registration]?.filter) ?? false
     }
 
     /// The ledger has made the notification at `row` durable; or it has failed, and `failure` is the answer to its
     /// provider.
     package mutating func stored(
-        _ row: QueueRow, failure: Rejection?, _ tally: inout Tally, _ effects: inout [Effect]
+        _ row: QueueRow, failure: Rejection?, _ tally: inout Tally, _ effects: inout [HomeEffect]
     ) {
-        guard let pending = queue[row] else { return }
         if let failure {
-            if pending.delivery != nil {
-                // The device has the notification: its acknowledgement makes it as safe as the disk would.
-                queue.update(row) { $0.durability = .memoryOnly }
-            } else {
-                giveUp(row, answering: failure, &tally, &effects)
-            }
-            return
+            backlog.noteUnstorable(row, answering: failure, &registrations, &tally, &effects)
+        } else {
+            let staysInMemory = link != nil && backlog.queue.count <= Limits.deliveryWindow * 4
+            backlog.noteStored(row, staysInMemory: staysInMemory, &effects)
         }
-        effects.append(.note(.stored, row))
-        settleDisplaced(upTo: row, in: pending.slot, &effects)
-        let staysInMemory = pending.delivery != nil || link != nil && queue.count <= Limits.deliveryWindow * 4
-        queue.update(row) { pending in
-            pending.durability = .stored
-            pending.address = nil
-            if !staysInMemory { pending.unload() }
-        }
-        answerAll(pending, .accepted, &effects)
     }
 
     /// The device has acknowledged deliveries of its current connection.
@@ -214,30 +152,73 @@ package struct Device {
     /// - Returns: nil, or the first number that is not under way (never sent, or acknowledged before). Then nothing has
     ///   changed.
     package mutating func acknowledged(
-        _ deliveries: [UInt64], now: Moment, _ tally: inout Tally, _ effects: inout [Effect]
+        _ deliveries: [UInt64], now: Moment, _ tally: inout Tally, _ effects: inout [HomeEffect]
     ) -> UInt64? {
-        if let stranger = link?.window.acknowledge(deliveries) { return stranger }
+        if let stranger = link?.acknowledge(deliveries) { return stranger }
         for delivery in deliveries {
-            guard let row = link?.rows.remove(delivery) else { continue }
-            // A notification that was replaced or dropped while it was in flight is counted already.
-            guard let pending = takeOut(row, &tally) else { continue }
-            tally.delivered += 1
-            tally.noteDelivery(pending.notification?.acceptedAt ?? pending.acceptedAt, now)
-            effects.append(.note(.acknowledged, row))
-            settleDisplaced(upTo: row, in: pending.slot, &effects)
-            settle(pending, &effects)
-            answerAll(pending, .accepted, &effects)
+            guard let row = link?.remove(delivery) else { continue }
+            backlog.noteDelivered(row, now: now, &registrations, &tally, &effects)
         }
         sendNext(now, &tally, &effects)
         return nil
     }
 
+    /// The ledger has read notifications from the disk. One that was asked for and is no longer there is lost.
+    package mutating func loaded(
+        _ asked: [QueueRow], _ found: [QueuedNotification], now: Moment, _ tally: inout Tally,
+        _ effects: inout [HomeEffect]
+    ) {
+        link?.isLoading = false
+        // If the device has disconnected meanwhile, none of them is needed in memory.
+        for queued in found where link != nil && backlog.isPending(queued.row) {
+            backlog.queue.update(queued.row) { $0.notification = queued.notification }
+        }
+        let found = Set(found.map(\.row))
+        for row in asked where !found.contains(row) && backlog.queue[row]?.notification == nil {
+            backlog.drop(row, .unreadable, answering: .accepted, &registrations, &tally, &effects)
+        }
+        sendNext(now, &tally, &effects)
+    }
+
+    /// The sender of a notification cancels it. It is not delivered any more, unless it is in flight already.
+    ///
+    /// - Returns: whether it was pending for this registration, or was kept because a newer one that has replaced it
+    ///   is not durable yet.
+    package mutating func cancel(
+        _ row: QueueRow, of registration: RegistrationNumber, _ tally: inout Tally,
+        _ effects: inout [HomeEffect]
+    ) -> Bool {
+        backlog.cancel(row, of: registration, &registrations, &tally, &effects)
+    }
+
+    /// Whether any notification may have expired.
+    package func mayHaveExpired(at now: Moment) -> Bool { backlog.queue.expiresFrom <= now }
+
+    /// Removes notifications that have expired and are not in flight.
+    package mutating func expire(now: Moment, _ tally: inout Tally, _ effects: inout [HomeEffect]) {
+        for row in backlog.queue.findExpired(at: now) {
+            backlog.expire(row, &registrations, &tally, &effects)
+        }
+    }
+
+    /// The device is removed: all of its pending notifications are dropped.
+    package mutating func removed(_ tally: inout Tally, _ effects: inout [HomeEffect]) {
+        link = nil
+        for row in backlog.queue.rows(where: { _ in true }) {
+            backlog.drop(
+                row, .removed, answering: .rejected(.badDeviceToken), &registrations, &tally, &effects)
+        }
+        for number in registrations.keys { charge(number, to: nil, besides: 0) }
+    }
+
+    // MARK: The link
+
     /// The device has a new connection, which has been welcomed. Pending notifications are sent, in order.
     package mutating func connected(
-        by reception: Reception = .usual, now: Moment, _ tally: inout Tally, _ effects: inout [Effect]
+        by reception: Reception = .usual, now: Moment, _ tally: inout Tally, _ effects: inout [HomeEffect]
     ) {
         if link != nil { disconnected(&tally, &effects) }
-        link = Link()
+        link = HomeLink()
         setReception(reception)
         sendNext(now, &tally, &effects)
     }
@@ -247,52 +228,73 @@ package struct Device {
 
     /// The device's connection is gone. Notifications in flight are pending again, except those that are not to be
     /// stored.
-    package mutating func disconnected(_ tally: inout Tally, _ effects: inout [Effect]) {
+    package mutating func disconnected(_ tally: inout Tally, _ effects: inout [HomeEffect]) {
         guard link != nil else { return }
         link = nil
-        isLoading = false
-        for row in queue.rows(where: { $0.durability == .memoryOnly }) {
-            giveUp(row, answering: .serviceUnavailable, &tally, &effects)
-        }
-        for row in queue.rows(where: { $0.delivery != nil }) { effects.append(.note(.returned, row)) }
-        queue.rewind()
-        keepLatest(&tally, &effects)
-        for row in queue.rows(where: { $0.durability == .stored && $0.notification != nil }) {
-            queue.update(row) { $0.unload() }
-        }
+        backlog.rewind(&registrations, &tally, &effects)
     }
 
-    /// The ledger has read notifications from the disk. One that was asked for and is no longer there is lost.
-    package mutating func loaded(
-        _ asked: [QueueRow],
-        _ found: [QueuedNotification],
-        now: Moment,
-        _ tally: inout Tally,
-        _ effects: inout [Effect]
-    ) {
-        isLoading = false
-        // If the device has disconnected meanwhile, none of them is needed in memory.
-        for queued in found where link != nil && queue[queued.row] != nil {
-            queue.update(queued.row) { $0.notification = queued.notification }
-        }
-        let found = Set(found.map(\.row))
-        for row in asked where !found.contains(row) && queue[row]?.notification == nil {
-            drop(row, .unreadable, answering: .accepted, &tally, &effects)
-        }
+    /// Sends what is held back, because the device asks for it or its group is due.
+    package mutating func fetch(now: Moment, _ tally: inout Tally, _ effects: inout [HomeEffect]) {
+        link?.isAwake = true
         sendNext(now, &tally, &effects)
     }
 
-    /// Removes notifications that have expired and are not in flight.
-    package mutating func expire(now: Moment, _ tally: inout Tally, _ effects: inout [Effect]) {
-        for row in queue.findExpired(at: now) { expire(row, &tally, &effects) }
+    /// Whether a group has waited for long enough, or the clock was put back.
+    package func isGroupDue(at now: Moment) -> Bool { link?.isGroupDue(at: now) ?? false }
+
+    /// The device has sent new preferences. It is awake at this moment.
+    package mutating func receive(
+        by reception: Reception, now: Moment, _ tally: inout Tally, _ effects: inout [HomeEffect]
+    ) {
+        setReception(reception)
+        backlog.queue.release()
+        fetch(now: now, &tally, &effects)
     }
 
-    /// The device is removed: all of its pending notifications are dropped.
-    package mutating func removed(_ tally: inout Tally, _ effects: inout [Effect]) {
-        link = nil
-        for row in queue.rows(where: { _ in true }) {
-            drop(row, .removed, answering: .rejected(.badDeviceToken), &tally, &effects)
+    /// Stores the device's preferences.
+    private mutating func setReception(_ reception: Reception) {
+        let wishes = LinkReception(reception)
+        link?.reception = wishes
+        registrations.setFilters(by: wishes)
+    }
+
+    /// Sends pending notifications, in order, until the window is full or the next one has to be read from the disk.
+    private mutating func sendNext(_ now: Moment, _ tally: inout Tally, _ effects: inout [HomeEffect]) {
+        while link?.hasRoom == true {
+            guard
+                let pending = backlog.queue.next() ?? (link?.isAwake == true ? backlog.queue.nextHeld() : nil)
+            else {
+                link?.rest()
+                return
+            }
+            if pending.hasExpired(at: now) {
+                backlog.expire(pending.row, &registrations, &tally, &effects)
+                continue
+            }
+            if !pending.isHeld, let hold = link?.hold(on: pending, registrations) {
+                backlog.queue.hold(ignored: hold == .ignored)
+                link?.noteHeld(hold, at: now)
+                continue
+            }
+            guard let notification = pending.notification else {
+                if link?.isLoading == false {
+                    link?.isLoading = true
+                    effects.append(
+                        .load(backlog.queue.unloaded(limit: Limits.deliveryWindow, held: pending.isHeld)))
+                }
+                return
+            }
+            guard let delivery = link?.deliver(pending.row) else { return }
+            if pending.isHeld {
+                backlog.queue.advance(held: pending.row, delivery: delivery)
+            } else {
+                backlog.queue.advance(delivery: delivery)
+            }
+            let queued = QueuedNotification(row: pending.row, notification: notification)
+            effects.append(
+                pending.durability == .new
+                    ? .take(queued, delivery: delivery) : .send(queued, delivery: delivery))
         }
-        for number in registrations.keys { charge(number, to: nil, besides: 0) }
     }
 }

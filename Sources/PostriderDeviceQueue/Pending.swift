@@ -36,6 +36,9 @@ package struct Pending {
 
     /// When it was accepted, to the second.
     package var acceptedAt: Moment { Moment(seconds: Int64(acceptedSecond)) }
+
+    /// Whether it has expired. A notification that is not to be stored has no expiration.
+    func hasExpired(at now: Moment) -> Bool { expiresAt.map { $0 <= now } ?? false }
 }
 
 /// The pending notifications of one device, ordered by row, which is the order of delivery.

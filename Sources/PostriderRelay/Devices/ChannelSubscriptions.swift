@@ -16,7 +16,8 @@ final class ChannelSubscriptions {
 
     /// A device asks for the broadcasts of a channel. The channel's home is asked whether the channel exists.
     func subscribe(_ subscribe: Subscribe, by session: DeviceSession, at entry: DeviceEntry) {
-        guard let topic = Topic(subscribe.topic), let number = entry.device.registration(of: topic) else {
+        guard let topic = Topic(subscribe.topic), let number = entry.device.registrations.number(of: topic)
+        else {
             session.refuse(
                 subscribe.channel, of: subscribe.topic, "The topic is not registered on this device.")
             return

@@ -49,7 +49,7 @@ final class DeviceEntry {
     var pendingCount: Int { device.pendingCount + found.count }
 
     /// When the oldest waiting notification was accepted, to the second; nil if none waits.
-    var oldestAcceptedAt: Moment? { found.first?.acceptedAt ?? device.queue.first?.acceptedAt }
+    var oldestAcceptedAt: Moment? { found.first?.acceptedAt ?? device.backlog.queue.first?.acceptedAt }
 
     /// The time at which an absent device was last seen.
     var lastSeenAt: Moment { presence.value.since }

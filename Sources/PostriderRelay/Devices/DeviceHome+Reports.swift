@@ -26,7 +26,7 @@ extension DeviceHome {
         let some = filter.only.map { only in only.compactMap { entries[$0] } } ?? Array(entries.values)
         return some.compactMap { entry in
             guard filter.wants(entry.presence.value, now: now),
-                filter.topic.map({ entry.device.registration(of: $0) != nil }) ?? true
+                filter.topic.map({ entry.device.registrations.number(of: $0) != nil }) ?? true
             else { return nil }
             return DeviceReport(
                 record: entry.device.record,

@@ -15,7 +15,7 @@ final class DeviceHome {
     let stores: StoreRequests
     private(set) var rules: DeviceRulesInForce
     /// Reused for each event.
-    private var effects: [Device.Effect] = []
+    private var effects: [HomeEffect] = []
     /// Devices that were seen, which the registry has not been told yet.
     private var sightings: [DeviceIdentity] = []
     /// Whether it was logged that the counters do not balance.
@@ -83,7 +83,7 @@ final class DeviceHome {
         let found = entry.takeFound()
         tally.accepted -= UInt64(found.count)
         tally.pending -= UInt64(found.count)
-        if !context.quotas.areNone { entry.device.discharge(found) }
+        if !context.quotas.areNone { entry.device.registrations.discharge(found) }
         for queued in found { entry.device.restore(queued, rules.configured, &tally, &effects) }
         perform(for: entry)
     }
@@ -167,7 +167,7 @@ final class DeviceHome {
     /// Applies `change` to a device and carries out its effects.
     @discardableResult
     func with<Result>(
-        _ entry: DeviceEntry, _ change: (inout Device, Moment, inout Tally, inout [Device.Effect]) -> Result
+        _ entry: DeviceEntry, _ change: (inout Device, Moment, inout Tally, inout [HomeEffect]) -> Result
     ) -> Result {
         settleIn(entry)
         defer { perform(for: entry) }
@@ -190,7 +190,7 @@ final class DeviceHome {
             case .noteAccepted(let queued): context.noteAccepted(queued)
             case .note(let kind, let row, let detail):
                 context.trace.note(kind, row, detail: detail, at: context.now)
-                stores.receipts.note(kind, row, isKept: entry.device.keepsReplaced(row))
+                stores.receipts.note(kind, row, isKept: entry.device.backlog.keepsReplaced(row))
             }
         }
         effects.removeAll(keepingCapacity: true)

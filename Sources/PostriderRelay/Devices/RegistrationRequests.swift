@@ -77,12 +77,12 @@ final class RegistrationRequests {
                 session.say(.refused(Refused(topic: text, reason: reason)))
                 return Changes()
             }
-            let old = entry.device.registration(of: topic)
+            let old = entry.device.registrations.number(of: topic)
             if let old, old.environment == environment {
                 session.say(.registered(registered(topic, as: old, on: entry.identity)))
                 return Changes()
             }
-            guard entry.device.hasRoomForRegistration(inPlaceOf: old) else {
+            guard entry.device.registrations.hasRoom(inPlaceOf: old) else {
                 session.say(.refused(Refused(topic: text, reason: "The device has too many registrations.")))
                 return Changes()
             }
@@ -128,14 +128,14 @@ final class RegistrationRequests {
         guard key == nil || VAPIDKey(bytes: wish.senderKey) != nil else {
             return refuse("The VAPID key is no uncompressed point on the curve P-256.")
         }
-        if let old = entry.device.registration(of: topic) {
+        if let old = entry.device.registrations.number(of: topic) {
             guard web.isSubscription(old, of: entry.identity, for: key) else {
                 return refuse("The topic is registered with another VAPID key.")
             }
             session.say(.registered(registered(topic, as: old, on: entry.identity)))
             return Changes()
         }
-        guard entry.device.hasRoomForRegistration(inPlaceOf: nil) else {
+        guard entry.device.registrations.hasRoom(inPlaceOf: nil) else {
             return refuse("The device has too many registrations.")
         }
         guard context.quotas(of: topic)?.hasRoomForDevice() ?? true else { return refuse(Self.quotaReason) }
@@ -161,7 +161,7 @@ final class RegistrationRequests {
     ) -> RegistrationRecord {
         RegistrationRecord(
             device: entry.identity,
-            number: entry.device.nextRegistrationNumber(in: environment),
+            number: entry.device.registrations.nextNumber(in: environment),
             topic: topic,
             registeredAt: context.now,
             unregisteredAt: nil
@@ -169,7 +169,7 @@ final class RegistrationRequests {
     }
 
     private func endedRegistration(of topic: Topic, at entry: DeviceEntry) -> RegistrationRecord? {
-        guard let number = entry.device.registration(of: topic),
+        guard let number = entry.device.registrations.number(of: topic),
             let registration = entry.device.registrations[number]
         else { return nil }
         return RegistrationRecord(

@@ -81,7 +81,7 @@ final class WebHome {
             if let receipt { promises.add(receipt) }
             home.offer(notification, at: row, to: entry, address)
             guard receipt != nil else { return }
-            if entry.device.isPending(row) || promises.hasEnded(row) {
+            if entry.device.backlog.isPending(row) || promises.hasEnded(row) {
                 confirmReceipt(at: row, address)
             } else {
                 promises.withdraw(row)
@@ -94,7 +94,7 @@ final class WebHome {
     /// A script's message for a device whose home is this shard. Subscriptions of browsers take no plain text.
     func send(_ send: PlainSend, to device: DeviceIdentity, _ address: ReplyAddress) {
         let result: PushResult
-        if let entry = home.entries[device], let number = entry.device.registration(of: send.topic),
+        if let entry = home.entries[device], let number = entry.device.registrations.number(of: send.topic),
             subscriptions[device, number] == nil
         {
             switch context.refusal(payloadBytes: send.message.payload.count, send.topic) {
@@ -131,7 +131,7 @@ final class WebHome {
     ) {
         guard let entry = home.entries[device] else { return refuse(address, .notFound) }
         let (delivery, isCancelled) = home.with(entry) { device, _, tally, effects in
-            (device.delivery(of: row), device.cancel(row, of: number, &tally, &effects))
+            (device.backlog.delivery(of: row), device.cancel(row, of: number, &tally, &effects))
         }
         guard isCancelled else { return refuse(address, .notFound) }
         if let delivery { (entry.session as? WebDeviceSession)?.withdraw(delivery) }
@@ -200,13 +200,13 @@ final class WebHome {
             }
             return false
         }
-        guard entry.device.hasRoomForRegistration(inPlaceOf: nil),
+        guard entry.device.registrations.hasRoom(inPlaceOf: nil),
             context.quotas(of: WebPush.topic)?.hasRoomForDevice() ?? true
         else {
             session.registrationFailed(channel, status: 429)
             return false
         }
-        let number = entry.device.nextRegistrationNumber(in: .production)
+        let number = entry.device.registrations.nextNumber(in: .production)
         let record = RegistrationRecord(
             device: entry.identity, number: number, topic: WebPush.topic, registeredAt: context.now,
             unregisteredAt: nil)

@@ -74,11 +74,11 @@ extension SimulatedRelay {
                 "\(registration.pending) notifications wait for one app")
         }
         findings.expect(
-            device.queue.count <= bounds.pendingPerApp * device.registrations.count, .bounds,
-            "\(device.queue.count) notifications wait for one device")
+            device.backlog.queue.count <= bounds.pendingPerApp * device.registrations.count, .bounds,
+            "\(device.backlog.queue.count) notifications wait for one device")
         guard storage == .latest else { return }
-        let waiting = device.queue.rows { $0.delivery == nil && $0.expiresAt != nil }
-        let apps = Set(waiting.compactMap { device.queue[$0]?.registration })
+        let waiting = device.backlog.queue.rows { $0.delivery == nil && $0.expiresAt != nil }
+        let apps = Set(waiting.compactMap { device.backlog.queue[$0]?.registration })
         findings.expect(
             apps.count == waiting.count, .newest, "\(waiting.count) wait for \(apps.count) apps")
     }

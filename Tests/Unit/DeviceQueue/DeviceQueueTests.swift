@@ -59,7 +59,8 @@ struct DeviceQueueTests {
         #expect(rig.disconnect() == [])
         #expect(rig.load(2...2) == [])
         #expect(
-            rig.device.queue[QueueRow(2)]?.notification == nil, "an absent device's queue lies on the disk")
+            rig.device.backlog.queue[QueueRow(2)]?.notification == nil,
+            "an absent device's queue lies on the disk")
         #expect(rig.connect() == ["load r2"])
     }
 
@@ -137,16 +138,16 @@ struct DeviceQueueTests {
     mutating func registrations() {
         rig = DeviceRig(registrations: [])
         for number in 1...256 as ClosedRange<UInt32> {
-            #expect(rig.device.hasRoomForRegistration(inPlaceOf: nil))
+            #expect(rig.device.registrations.hasRoom(inPlaceOf: nil))
             _ = rig.apply(Samples.registration(RegistrationNumber(number), of: Samples.named("a.\(number)")))
         }
-        #expect(!rig.device.hasRoomForRegistration(inPlaceOf: nil))
-        #expect(rig.device.hasRoomForRegistration(inPlaceOf: RegistrationNumber(9)))
+        #expect(!rig.device.registrations.hasRoom(inPlaceOf: nil))
+        #expect(rig.device.registrations.hasRoom(inPlaceOf: RegistrationNumber(9)))
         _ = rig.apply(
             Samples.registration(RegistrationNumber(7), of: Samples.named("a.7"), unregisteredAt: Samples.now)
         )
-        #expect(rig.device.hasRoomForRegistration(inPlaceOf: nil))
-        #expect(rig.device.nextRegistrationNumber(in: .production) == RegistrationNumber(257))
+        #expect(rig.device.registrations.hasRoom(inPlaceOf: nil))
+        #expect(rig.device.registrations.nextNumber(in: .production) == RegistrationNumber(257))
     }
 
     /// A now-or-never push replaces a push that is not stored yet, and then fails, so that no copy of the first one
@@ -160,6 +161,6 @@ struct DeviceQueueTests {
         _ = rig.offer(collapse: "score")
         _ = rig.offer(collapse: "score", nowOrNever: true)
         #expect(rig.disconnect() == ["503 s2"])
-        #expect(rig.device.queue[QueueRow(1)] != nil, "the one that was promised waits again")
+        #expect(rig.device.backlog.queue[QueueRow(1)] != nil, "the one that was promised waits again")
     }
 }

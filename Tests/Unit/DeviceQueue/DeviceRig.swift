@@ -5,7 +5,7 @@ import Testing
 
 @testable import PostriderDeviceQueue
 
-extension Device.Effect: CustomStringConvertible {
+extension HomeEffect: CustomStringConvertible {
     /// The texts of an effect; storing and sending in one effect counts as two.
     var texts: [String] {
         guard case .take(let queued, let delivery?) = self else { return [description] }
@@ -69,8 +69,8 @@ struct DeviceRig {
         for registration in registrations { _ = apply(registration) }
     }
 
-    mutating func after(_ event: (inout Device, inout Tally, inout [Device.Effect]) -> Void) -> [String] {
-        var effects: [Device.Effect] = []
+    mutating func after(_ event: (inout Device, inout Tally, inout [HomeEffect]) -> Void) -> [String] {
+        var effects: [HomeEffect] = []
         event(&device, &tally, &effects)
         for effect in effects {
             if case .take(let queued, _) = effect { disk[queued.row] = queued.notification }

@@ -85,7 +85,7 @@ struct LatestTests {
         #expect(rig.disconnect() == ["503 s66"])
         #expect(rig.failed(latest) == ["settle r67", "503 s67"])
         #expect(rig.connect() == ["load r65"])
-        #expect(rig.tally.isBalanced && rig.device.displaced.isEmpty)
+        #expect(rig.tally.isBalanced && rig.device.backlog.replaced.isEmpty)
     }
 
     @Test(
@@ -107,7 +107,7 @@ struct LatestTests {
             rig.acknowledge(66) == (isStored ? ["settle r67"] : ["settle r65", "settle r67", "200 s67"]))
         #expect(rig.disconnect() == ["503 s66"])
         #expect(rig.connect() == [])
-        #expect(rig.tally.isBalanced && rig.device.displaced.isEmpty && rig.device.pendingCount == 0)
+        #expect(rig.tally.isBalanced && rig.device.backlog.replaced.isEmpty && rig.device.pendingCount == 0)
     }
 
     @Test("now or never takes nothing's place: it does not wait")

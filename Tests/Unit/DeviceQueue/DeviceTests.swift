@@ -258,8 +258,8 @@ struct DeviceTests {
         #expect(rig.apply(gone) == ["settle r1", "settle r2", "410 s2 since 5"])
         #expect(rig.acknowledge(1, 2, 3) == ["settle r3", "200 s3"])
         #expect(rig.tally[.unregistered] == 2 && rig.tally.delivered == 1)
-        #expect(rig.device.registration(of: Samples.topic) == nil)
-        #expect(rig.device.nextRegistrationNumber(in: .production) == RegistrationNumber(3))
+        #expect(rig.device.registrations.number(of: Samples.topic) == nil)
+        #expect(rig.device.registrations.nextNumber(in: .production) == RegistrationNumber(3))
     }
 
     @Test("an app that unregisters takes along what its pending ones replaced")

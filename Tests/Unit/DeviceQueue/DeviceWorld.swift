@@ -87,7 +87,7 @@ struct DeviceWorld {
             if !inFlight.isEmpty { acknowledge() }
         }
         #expect(device.pendingCount == 0 && tally.pending == 0)
-        #expect(device.alsoWaiting.isEmpty && device.displaced.isEmpty)
+        #expect(device.backlog.addresses.isEmpty && device.backlog.replaced.isEmpty)
         #expect(disk.isEmpty, "nothing is left on the disk")
     }
 
@@ -184,7 +184,7 @@ struct DeviceWorld {
         let ended = Samples.registration(old.number, of: old.topic, unregisteredAt: now)
         apply(ended)
         registrations[index] = Samples.registration(
-            device.nextRegistrationNumber(in: .production), of: old.topic)
+            device.registrations.nextNumber(in: .production), of: old.topic)
         apply(registrations[index])
     }
 
@@ -222,9 +222,9 @@ struct DeviceWorld {
 
     // MARK: What is to be seen at once
 
-    private mutating func after(_ event: (inout Device, inout Tally, inout [Device.Effect]) -> Void) {
+    private mutating func after(_ event: (inout Device, inout Tally, inout [HomeEffect]) -> Void) {
         events += 1
-        var effects: [Device.Effect] = []
+        var effects: [HomeEffect] = []
         event(&device, &tally, &effects)
         for effect in effects { note(effect) }
         #expect(tally.isBalanced)
@@ -233,13 +233,13 @@ struct DeviceWorld {
         #expect(
             quotas.all.reduce(0) { $0 + $1.devices }
                 == device.registrations.count { $0.value.unregisteredAt == nil })
-        let pending = Set(device.queue.rows { _ in true }.map(\.value))
+        let pending = Set(device.backlog.queue.rows { _ in true }.map(\.value))
         #expect(untold == pending, "the trace tells of every push's end, once")
         #expect(rules.storage == .queue || device.keepsLatestOnly)
         #expect(device.link.map { $0.window.outstandingCount <= Limits.deliveryWindow } ?? true)
     }
 
-    private mutating func note(_ effect: Device.Effect) {
+    private mutating func note(_ effect: HomeEffect) {
         switch effect {
         case .answer(let address, let verdict):
             let number = Int64(address.stream)

@@ -6,8 +6,8 @@ import Testing
 extension Device {
     /// Whether each app has at most one stored notification that is not in delivery.
     var keepsLatestOnly: Bool {
-        let waiting = queue.rows { $0.delivery == nil && $0.expiresAt != nil }
-        let registrations = waiting.compactMap { queue[$0]?.registration }
+        let waiting = backlog.queue.rows { $0.delivery == nil && $0.expiresAt != nil }
+        let registrations = waiting.compactMap { backlog.queue[$0]?.registration }
         return Set(registrations).count == registrations.count
     }
 }

@@ -11,7 +11,7 @@ struct DeviceEntryTests {
 
     private func entry(with records: [RegistrationRecord]) -> DeviceEntry {
         let entry = DeviceEntry(Samples.record)
-        var (tally, effects) = (Tally(), [Device.Effect]())
+        var (tally, effects) = (Tally(), [HomeEffect]())
         for record in records { entry.device.apply(record, &tally, &effects) }
         return entry
     }

@@ -194,7 +194,9 @@ struct DeviceSessionTests {
                 #expect(refused.reason.contains("production"))
             default: Issue.record("no answer")
             }
-            #expect(house.shard.home.entries[Samples.device]?.device.registration(of: Samples.topic) != nil)
+            #expect(
+                house.shard.home.entries[Samples.device]?.device.registrations.number(of: Samples.topic)
+                    != nil)
         }
     }
 

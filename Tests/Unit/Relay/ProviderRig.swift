@@ -47,7 +47,7 @@ final class ProviderRig {
         shard = Shard(
             context, shardSettings, migrator: ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil }))
         let entry = DeviceEntry(Samples.record)
-        var (tally, effects) = (Tally(), [Device.Effect]())
+        var (tally, effects) = (Tally(), [HomeEffect]())
         for number in [Samples.first, Self.development] {
             entry.device.apply(Samples.registration(number), &tally, &effects)
         }
