@@ -27,8 +27,6 @@ final class UnitHandlers: HandlerLauncher {
         self.directory = directory
         self.scheduler = scheduler
         self.log = log
-        bus.opened = { [unowned self] in opened($0) }
-        bus.lost = { [unowned self] in for run in Array(runs.values) { run.lose() } }
     }
 
     /// Gives up the bus. Units go on.
@@ -61,7 +59,7 @@ final class UnitHandlers: HandlerLauncher {
         runs[name] = run
         // A connection that is not ready yet keeps calls until it is. Without a connection, the run begins with the
         // next one.
-        if bus.current != nil { run.begin() } else { bus.start() }
+        if bus.current != nil { run.begin() } else { bus.start { [unowned self] in receive($0) } }
         if !run.hasBegun { run.wait() }
         return run
     }
@@ -90,6 +88,13 @@ final class UnitHandlers: HandlerLauncher {
     }
 
     // MARK: The bus
+
+    private func receive(_ event: ReconnectingBus.Event) {
+        switch event {
+        case .opened(let connection): opened(connection)
+        case .lost: for run in Array(runs.values) { run.lose() }
+        }
+    }
 
     private func opened(_ connection: BusConnection) {
         do {
@@ -189,7 +194,8 @@ private final class UnitRun: AppProcess {
         // A unit whose condition does not hold is skipped, as its author intended.
         guard result != "done", result != "skipped" else { return end(.exited(0), "") }
         call("GetUnit", [.string(name)]) { [weak self] reply in
-            guard case .success(let reply) = reply, case .objectPath(let unit)? = reply.values.first else {
+            guard case .success(let reply) = reply, case .objectPath(let unit)? = reply.values.first
+            else {
                 self?.end(.unknown, "systemd says: \(result)")
                 return
             }
@@ -201,7 +207,8 @@ private final class UnitRun: AppProcess {
     private func ask(_ unit: String, _ result: String) {
         let arguments: [BusValue] = [.string("org.freedesktop.systemd1.Service")]
         let members = BusCall(
-            UnitHandlers.service, path: unit, interface: "org.freedesktop.DBus.Properties", member: "GetAll",
+            UnitHandlers.service, path: unit, interface: "org.freedesktop.DBus.Properties",
+            member: "GetAll",
             arguments: arguments)
         send(members) { [weak self] reply in
             let values = (try? reply.get())?.values.first?.namedValues ?? [:]

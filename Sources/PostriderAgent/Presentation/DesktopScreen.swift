@@ -7,7 +7,8 @@ final class DesktopScreen {
     /// An event of the user or of the server.
     enum Event {
         /// A server has appeared, with this unique name, or has gone.
-        case came(server: String), went
+        case came(server: String)
+        case went
         /// The user has chosen an action.
         case chosen(number: UInt32, key: String)
         /// The user has written a text.
@@ -37,15 +38,20 @@ final class DesktopScreen {
         self.bus = bus
         self.log = log
         self.heard = heard
-        bus.opened = { [unowned self] in opened($0) }
-        bus.lost = { [unowned self] in went() }
     }
 
     /// The user of the desktop; nil if there is none.
     var user: UInt32? { bus.current?.user }
 
     /// Connects to the bus.
-    func start() { bus.start() }
+    func start() {
+        bus.start { [unowned self] event in
+            switch event {
+            case .opened(let connection): opened(connection)
+            case .lost: went()
+            }
+        }
+    }
 
     /// Disconnects from the bus; what is shown stays.
     func stop() { bus.stop() }
@@ -53,7 +59,8 @@ final class DesktopScreen {
     /// Shows a notification. `receive` gets the server's number for it, or nil if it is not shown; it is not called if
     /// the screen goes first.
     func show(
-        _ notification: DesktopNotification, replacing number: UInt32, _ shown: @escaping (UInt32?) -> Void
+        _ notification: DesktopNotification, replacing number: UInt32,
+        _ shown: @escaping (UInt32?) -> Void
     ) {
         call("Notify", notification.arguments(replacing: number)) { reply in
             shown(reply?.values.first?.integer.flatMap { UInt32(exactly: $0) })
@@ -69,7 +76,8 @@ final class DesktopScreen {
             ("count", .int64(Int64(count))), ("count-visible", .boolean(count > 0)),
         ]
         let signal = BusSignal(
-            path: "/house/postrider/Agent", interface: "com.canonical.Unity.LauncherEntry", member: "Update",
+            path: "/house/postrider/Agent", interface: "com.canonical.Unity.LauncherEntry",
+            member: "Update",
             arguments: [.string("application://\(desktopFile).desktop"), .named(values)])
         do throws(BusError) { try bus.current?.emit(signal) } catch {
             log.info("no badge is shown: \(error)", kind: "badge")
@@ -145,7 +153,8 @@ final class DesktopScreen {
         let second = signal.arguments[1]
         switch signal.member {
         case "ActionInvoked": if let key = second.text { heard(.chosen(number: number, key: key)) }
-        case "NotificationReplied": if let text = second.text { heard(.replied(number: number, text: text)) }
+        case "NotificationReplied":
+            if let text = second.text { heard(.replied(number: number, text: text)) }
         case "NotificationClosed":
             let reason = second.integer.flatMap { UInt32(exactly: $0) } ?? 0
             heard(.closed(number: number, reason: reason))
@@ -153,9 +162,11 @@ final class DesktopScreen {
         }
     }
 
-    /// Calls a method of the server. If the connection ends first, `receive` is not called: `lost` reports that, and
+    /// Calls a method of the server. If the connection ends first, `receive` is not called: the bus reports that, and
     /// everything that was under way is gone.
-    private func call(_ member: String, _ arguments: [BusValue], _ receive: @escaping (BusReply?) -> Void) {
+    private func call(
+        _ member: String, _ arguments: [BusValue], _ receive: @escaping (BusReply?) -> Void
+    ) {
         guard let connection = bus.current else { return receive(nil) }
         do throws(BusError) {
             let call = BusCall(

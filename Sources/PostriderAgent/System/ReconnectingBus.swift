@@ -6,6 +6,14 @@ import PostriderTransport
 /// A connection to a bus on the agent's loop that reconnects whenever it is lost: a desktop session comes and goes, and
 /// so does its bus.
 final class ReconnectingBus {
+    /// What happens to its connections.
+    enum Event {
+        /// There is a new connection, which is not ready yet: the time to subscribe to signals and to make calls.
+        case opened(BusConnection)
+        /// The connection has ended, and its pending calls were told so.
+        case lost
+    }
+
     /// Nil if there will never be a bus.
     private let address: BusAddress?
     private unowned let loop: EventLoop
@@ -21,10 +29,8 @@ final class ReconnectingBus {
     /// Whether a connection is wanted.
     private var isWanted = false
 
-    /// Called with each new connection before it is ready: the place to subscribe to signals and to make calls.
-    var opened: ((BusConnection) -> Void)?
-    /// Called when a connection has ended, after the pending calls were told so.
-    var lost: (() -> Void)?
+    /// Gets the events; nil before the start.
+    private var receive: ((Event) -> Void)?
 
     private lazy var timer = loop.makeTimer { [unowned self] in process() }
     private lazy var retry = loop.makeTimer { [unowned self] in connect() }
@@ -41,8 +47,9 @@ final class ReconnectingBus {
     /// The current connection, if there is one.
     var current: BusConnection? { connection }
 
-    /// Connects to the bus, and reconnects until ``stop()``.
-    func start() {
+    /// Connects to the bus, and reconnects until ``stop()``. `receive` gets the events from now on.
+    func start(_ receive: @escaping (Event) -> Void) {
+        self.receive = receive
         isWanted = true
         connect()
     }
@@ -61,7 +68,7 @@ final class ReconnectingBus {
             watch = try loop.watch(foreign: connection.descriptor) { [unowned self] in process() }
             self.connection = connection
             connection.changed = { [unowned self] in look() }
-            opened?(connection)
+            receive?(.opened(connection))
             process()
         } catch let error as BusError {
             failed(error)
@@ -122,6 +129,6 @@ final class ReconnectingBus {
         guard let connection else { return }
         self.connection = nil
         connection.close()
-        lost?()
+        receive?(.lost)
     }
 }

@@ -25,12 +25,17 @@ final class SleepMonitor {
         self.lock = lock
         self.system = system
         self.log = log
-        bus.opened = { [unowned self] in opened($0) }
-        bus.lost = { lock.manager = nil }
     }
 
     /// Connects to the system bus.
-    func start() { bus.start() }
+    func start() {
+        bus.start { [unowned self] event in
+            switch event {
+            case .opened(let connection): opened(connection)
+            case .lost: lock.manager = nil
+            }
+        }
+    }
 
     /// Releases everything: the device may sleep.
     func stop() {
@@ -54,7 +59,8 @@ final class SleepMonitor {
                 sender: Self.service, path: Self.path, interface: Self.interface, member: "PrepareForSleep")
             try connection.listen(to: sleep) { [unowned self] in prepare($0) }
             let owner = BusCall(
-                Self.busName, path: "/org/freedesktop/DBus", interface: Self.busName, member: "GetNameOwner",
+                Self.busName, path: "/org/freedesktop/DBus", interface: Self.busName,
+                member: "GetNameOwner",
                 arguments: [.string(Self.service)])
             try connection.call(owner) { [weak self] in
                 // Nobody may own the name yet: the bus announces when somebody does.
@@ -75,7 +81,9 @@ final class SleepMonitor {
     }
 
     private func prepare(_ signal: BusSignal) {
-        guard signal.sender == lock.manager, let isToSleep = signal.arguments.first?.isTrue else { return }
+        guard signal.sender == lock.manager, let isToSleep = signal.arguments.first?.isTrue else {
+            return
+        }
         if isToSleep {
             guard !isAsleep else { return }
             isAsleep = true

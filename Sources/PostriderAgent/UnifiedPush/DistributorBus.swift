@@ -20,8 +20,9 @@ final class DistributorBus: ConnectorCaller {
 
     func start(for distributor: Distributor) {
         self.distributor = distributor
-        bus.opened = { [unowned self] in opened($0) }
-        bus.start()
+        bus.start { [unowned self] in
+            if case .opened(let connection) = $0 { opened(connection) }
+        }
     }
 
     func stop() { bus.stop() }
@@ -43,7 +44,8 @@ final class DistributorBus: ConnectorCaller {
                         "another program of the session is \(Self.name): this agent follows when it ends"
                     )
                 case .failure(.lost): break
-                case .failure(let error): log.error("the session bus refuses the name \(Self.name): \(error)")
+                case .failure(let error):
+                    log.error("the session bus refuses the name \(Self.name): \(error)")
                 }
             }
         } catch {
@@ -81,7 +83,8 @@ final class DistributorBus: ConnectorCaller {
     var isUp: Bool { bus.current != nil }
 
     func call(
-        _ call: BusCall, timeoutMilliseconds: Int, _ receive: @escaping (Result<BusReply, BusError>) -> Void
+        _ call: BusCall, timeoutMilliseconds: Int,
+        _ receive: @escaping (Result<BusReply, BusError>) -> Void
     ) {
         guard let connection = bus.current else { return receive(.failure(.lost)) }
         do throws(BusError) {

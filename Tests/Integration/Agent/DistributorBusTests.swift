@@ -15,7 +15,8 @@ private final class BusApp {
 
     init(_ line: ReconnectingBus) {
         self.line = line
-        line.opened = { [unowned self] connection in
+        line.start { [unowned self] event in
+            guard case .opened(let connection) = event else { return }
             #expect(throws: Never.self) {
                 try connection.serve("/org/unifiedpush/Connector") { [unowned self, unowned connection] in
                     heard.append($0)
@@ -24,7 +25,6 @@ private final class BusApp {
             }
             call("org.freedesktop.DBus", "RequestName", [.string("org.example.App"), .uint32(0)]) { _ in }
         }
-        line.start()
     }
 
     func call(
@@ -144,7 +144,9 @@ struct DistributorBusTests {
         let distributor = makeDistributor()
         _ = owner()
         var answers: [Result<BusReply, BusError>] = []
-        app.call(DistributorBus.name, "Register", [.named([("token", .string("t"))])]) { answers.append($0) }
+        app.call(DistributorBus.name, "Register", [.named([("token", .string("t"))])]) {
+            answers.append($0)
+        }
         app.call(DistributorBus.name, "Unregister", [.named([("token", .string("u"))])]) {
             answers.append($0)
         }

@@ -20,14 +20,16 @@ struct ReconnectingBusTests {
         // Without jitter, the next attempt follows at once.
         let line = ReconnectingBus(to: bus.address, on: loop, log: .none) { 0 }
         var (opened, lost, answers) = (0, 0, [Bool]())
-        line.opened = { connection in
+        line.start { event in
+            guard case .opened(let connection) = event else {
+                lost += 1
+                return
+            }
             opened += 1
             #expect(throws: Never.self) {
                 try connection.call(hello) { answers.append((try? $0.get()) != nil) }
             }
         }
-        line.lost = { lost += 1 }
-        line.start()
         #expect(opened == 0 && line.current == nil)
         for round in 1...2 {
             try bus.start()
@@ -48,16 +50,18 @@ struct ReconnectingBusTests {
         try bus.start()
         let line = ReconnectingBus(to: bus.address, on: loop, log: .none) { 0 }
         var (opened, answers) = (0, [Bool]())
-        line.opened = { connection in
+        line.start { event in
+            guard case .opened(let connection) = event else { return }
             opened += 1
             try? connection.call(hello) { answers.append((try? $0.get()) != nil) }
         }
-        line.start()
         line.stop()
         #expect(opened == 1 && answers == [false] && line.current == nil)
     }
 
-    @Test("loses no alert that was being shown when it went: the screen does not say that it is not shown")
+    @Test(
+        "loses no alert that was being shown when it went: the screen does not say that it is not shown"
+    )
     func lostAlert() throws {
         let loop = try EventLoop()
         let bus = TestBus()
@@ -78,7 +82,8 @@ struct ReconnectingBusTests {
         let alert = try #require(
             Alert(.remote(.sample(1, identity: 1, payload: #"{"aps":{"alert":"b"}}"#)), of: 1))
         var answers: [UInt32?] = []
-        let notification = DesktopNotification(alert, .all, category: nil, manifest: nil, capabilities: [])
+        let notification = DesktopNotification(
+            alert, .all, category: nil, manifest: nil, capabilities: [])
         screen.show(notification, replacing: 0) { answers.append($0) }
         bus.stop()
         while line.current != nil { loop.turn() }
@@ -91,8 +96,7 @@ struct ReconnectingBusTests {
     func absence() throws {
         let loop = try EventLoop()
         let line = ReconnectingBus(to: nil, on: loop, log: .none) { 0 }
-        line.opened = { _ in Issue.record("there is no bus") }
-        line.start()
+        line.start { _ in Issue.record("there is no bus") }
         #expect(line.current == nil)
         line.stop()
     }
