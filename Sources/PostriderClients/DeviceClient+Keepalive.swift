@@ -13,7 +13,7 @@ extension DeviceClient {
     }
 
     /// The relay has acknowledged the PING of ``confirm()``.
-    func confirmed() { delegate.linkConfirmed() }
+    func confirmed() { delegate.receive(.confirmed) }
 
     /// A link was cut after a silence.
     func pathWasCut(_ path: String, _ cut: PathKeepalive.Cut, granted: Int) {
@@ -23,9 +23,10 @@ extension DeviceClient {
     }
 
     private func tellKeepalive(_ path: String, _ before: Int, _ cut: PathKeepalive.Cut?, _ granted: Int) {
-        delegate.keepaliveChanged(
-            KeepaliveChange(
-                path: path, before: before, seconds: paths[path].seconds(granted: granted), cut: cut))
+        delegate.receive(
+            .keepaliveChanged(
+                KeepaliveChange(
+                    path: path, before: before, seconds: paths[path].seconds(granted: granted), cut: cut)))
     }
 }
 

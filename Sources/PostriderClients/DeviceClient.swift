@@ -141,7 +141,7 @@ public final class DeviceClient {
     ///   request for a topic counts, and is repeated on every link. A topic has one environment at a time.
     /// - `reception`: how the device wants to get its notifications, on this link and every later one.
     /// - `subscribe`, `unsubscribe`: a subscription ends with its link. Subscribe again whenever
-    ///   ``DeviceClientDelegate/linkDidConnect(_:)`` is called, with the last broadcast that was stored.
+    ///   ``DeviceClientEvent/didConnect(_:)`` happens, with the last broadcast that was stored.
     /// - `fetch`: the device is awake and wants the notifications that the relay holds back. They arrive on every new
     ///   link without it.
     /// - `report`: what happened to notifications.
@@ -181,7 +181,7 @@ public final class DeviceClient {
     }
 
     /// Asks the relay, by a PING, whether it has received all that was sent over the current link; if so,
-    /// ``DeviceClientDelegate/linkConfirmed()`` is called. Returns false if the link is not up.
+    /// ``DeviceClientEvent/confirmed`` happens. Returns false if the link is not up.
     public func confirm() -> Bool {
         if case .linked(let connection) = state { connection.confirm() } else { false }
     }
@@ -194,7 +194,7 @@ public final class DeviceClient {
             unwanted: unwanted, reception: reception)
         state = .linked(connection)
         connection.dial()
-        delegate.linkWillConnect()
+        delegate.receive(.willConnect)
     }
 
     // MARK: What the connection tells
@@ -204,17 +204,17 @@ public final class DeviceClient {
         switch event {
         case .welcomed(let welcome, send: _):
             rotation.welcomed()
-            delegate.linkDidConnect(welcome)
-        case .registered(let registered): delegate.registered(registered)
+            delegate.receive(.didConnect(welcome))
+        case .registered(let registered): delegate.receive(.registered(registered))
         case .unregistered(let topic):
             unwanted.remove(topic)
-            delegate.unregistered(topic: topic)
-        case .refused(let refused): delegate.refused(refused)
-        case .deliver(let deliver): delegate.delivered(deliver, over: link)
-        case .subscribed(let channel): delegate.subscribed(to: channel)
-        case .unsubscribed(let end): delegate.unsubscribed(end)
-        case .broadcast(let deliver): delegate.broadcast(deliver)
-        case .goodbye(let goodbye): delegate.linkWillDisconnect(.goodbye(goodbye))
+            delegate.receive(.unregistered(topic: topic))
+        case .refused(let refused): delegate.receive(.refused(refused))
+        case .deliver(let deliver): delegate.receive(.delivered(deliver, over: link))
+        case .subscribed(let channel): delegate.receive(.subscribed(channel))
+        case .unsubscribed(let end): delegate.receive(.unsubscribed(end))
+        case .broadcast(let deliver): delegate.receive(.broadcast(deliver))
+        case .goodbye(let goodbye): delegate.receive(.willDisconnect(.goodbye(goodbye)))
         }
     }
 
@@ -227,10 +227,10 @@ public final class DeviceClient {
         {
             state = .waiting
             pause.arm(afterMilliseconds: delay)
-            delegate.linkDidDisconnect(end, nextAttemptMilliseconds: delay)
+            delegate.receive(.didDisconnect(end, nextAttemptMilliseconds: delay))
         } else {
             state = .stopped
-            delegate.linkDidDisconnect(end, nextAttemptMilliseconds: nil)
+            delegate.receive(.didDisconnect(end, nextAttemptMilliseconds: nil))
             let callbacks = whenStopped
             whenStopped = []
             for callback in callbacks { callback() }

@@ -193,13 +193,33 @@ final class RelayLink: OutboundLink {
 }
 
 extension RelayLink: DeviceClientDelegate {
-    func linkWillConnect() {
+    func receive(_ event: DeviceClientEvent) {
+        switch event {
+        case .willConnect: willConnect()
+        case .didConnect(let welcome): didConnect(welcome)
+        case .willDisconnect(let end): willDisconnect("\(end)")
+        case .didDisconnect(let end, let next): didDisconnect(end, nextAttemptMilliseconds: next)
+        case .keepaliveChanged(let change): log.notice("\(change)")
+        case .confirmed: events.append(.confirmed)
+        case .registered(let registration): events.append(.registered(registration))
+        case .unregistered(let topic): events.append(.unregistered(topic: topic))
+        case .refused(let refusal): events.append(.refused(refusal))
+        case .delivered(let deliver, let link):
+            session.number = link
+            events.append(.delivered(deliver))
+        case .subscribed(let channel): events.append(.subscribed(channel))
+        case .unsubscribed(let end): events.append(.unsubscribed(end))
+        case .broadcast(let deliver): events.append(.broadcast(deliver))
+        }
+    }
+
+    private func willConnect() {
         log.debug("connecting to \(relay.place)")
         session.wasWelcomed = false
         change(.willConnect)
     }
 
-    func linkDidConnect(_ welcome: Welcome) {
+    private func didConnect(_ welcome: Welcome) {
         let line = "connected to \(relay.place), \(welcome.pending) notifications wait there"
         // While the disk refuses what arrives, there is a new link every few seconds, so the line is only for
         // debugging.
@@ -211,8 +231,6 @@ extension RelayLink: DeviceClientDelegate {
         change(.didConnect)
         events.append(.connected(welcome))
     }
-
-    func linkWillDisconnect(_ end: LinkEnd) { willDisconnect("\(end)") }
 
     /// Called once for a link that was up.
     private func willDisconnect(_ reason: String) {
@@ -228,7 +246,7 @@ extension RelayLink: DeviceClientDelegate {
                     phase: phase, relay: "\(relay.destination)", reason: reason, nextAttemptAt: next)))
     }
 
-    func linkDidDisconnect(_ end: LinkEnd, nextAttemptMilliseconds: Int?) {
+    private func didDisconnect(_ end: LinkEnd, nextAttemptMilliseconds: Int?) {
         willDisconnect("\(end)")
         let pause = holds.contains(.storage) ? LinkPauses.storageMilliseconds : nil
         change(
@@ -265,25 +283,4 @@ extension RelayLink: DeviceClientDelegate {
             log.notice(line, fields: fields)
         }
     }
-
-    func keepaliveChanged(_ change: KeepaliveChange) { log.notice("\(change)") }
-
-    func linkConfirmed() { events.append(.confirmed) }
-
-    func registered(_ registration: Registered) { events.append(.registered(registration)) }
-
-    func unregistered(topic: String) { events.append(.unregistered(topic: topic)) }
-
-    func refused(_ refusal: Refused) { events.append(.refused(refusal)) }
-
-    func delivered(_ deliver: Deliver, over link: LinkNumber) {
-        session.number = link
-        events.append(.delivered(deliver))
-    }
-
-    func subscribed(to channel: ChannelIdentity) { events.append(.subscribed(channel)) }
-
-    func unsubscribed(_ end: Unsubscribed) { events.append(.unsubscribed(end)) }
-
-    func broadcast(_ deliver: Deliver) { events.append(.broadcast(deliver)) }
 }

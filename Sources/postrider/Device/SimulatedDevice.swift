@@ -74,9 +74,30 @@ final class SimulatedDevice: DeviceClientDelegate {
 
     // MARK: DeviceClientDelegate
 
-    func linkWillConnect() {}
+    func receive(_ event: DeviceClientEvent) {
+        switch event {
+        case .didConnect(let welcome): didConnect(welcome)
+        case .didDisconnect(let end, let next): didDisconnect(end, nextAttemptMilliseconds: next)
+        case .registered(let registration): registered(registration)
+        case .unregistered(let topic):
+            tell(.init(event: "unregistered", topic: topic)) { "\(topic) is not registered any more" }
+        case .refused(let refusal):
+            tell(.init(event: "refused", topic: refusal.topic, reason: refusal.reason)) {
+                "\(refusal.topic) cannot be registered: \(refusal.reason)"
+            }
+        case .delivered(let deliver, let link): delivered(deliver, over: link)
+        case .subscribed(let channel):
+            tell(.init(event: "subscribed", channel: "\(channel)")) { "subscribed to channel \(channel)" }
+        case .unsubscribed(let end):
+            tell(.init(event: "unsubscribed", reason: end.reason, channel: "\(end.channel)")) {
+                "not subscribed to channel \(end.channel): \(end.reason)"
+            }
+        case .broadcast(let deliver): broadcast(deliver)
+        case .willConnect, .willDisconnect, .keepaliveChanged, .confirmed: break
+        }
+    }
 
-    func linkDidConnect(_ welcome: Welcome) {
+    private func didConnect(_ welcome: Welcome) {
         tell(.init(event: "connected", device: identity.description, pending: welcome.pending)) {
             "connected as device \(identity); \(welcome.pending) notifications wait"
         }
@@ -95,7 +116,7 @@ final class SimulatedDevice: DeviceClientDelegate {
         }
     }
 
-    func linkDidDisconnect(_ end: LinkEnd, nextAttemptMilliseconds: Int?) {
+    private func didDisconnect(_ end: LinkEnd, nextAttemptMilliseconds: Int?) {
         tell(.init(event: "disconnected", reason: end.description, nextAttempt: nextAttemptMilliseconds)) {
             let next = nextAttemptMilliseconds.map { "; next attempt in \($0) ms" } ?? ""
             return "disconnected: \(end)\(next)"
@@ -108,7 +129,7 @@ final class SimulatedDevice: DeviceClientDelegate {
         loop.stop()
     }
 
-    func registered(_ registration: Registered) {
+    private func registered(_ registration: Registered) {
         let token = registration.deviceToken.hex
         let environment = registration.environment
         tell(.init(event: "registered", topic: registration.topic, token: token, environment: environment)) {
@@ -117,17 +138,7 @@ final class SimulatedDevice: DeviceClientDelegate {
         }
     }
 
-    func unregistered(topic: String) {
-        tell(.init(event: "unregistered", topic: topic)) { "\(topic) is not registered any more" }
-    }
-
-    func refused(_ refusal: Refused) {
-        tell(.init(event: "refused", topic: refusal.topic, reason: refusal.reason)) {
-            "\(refusal.topic) cannot be registered: \(refusal.reason)"
-        }
-    }
-
-    func delivered(_ deliver: Deliver, over link: LinkNumber) {
+    private func delivered(_ deliver: Deliver, over link: LinkNumber) {
         arrived(deliver) { client, now in
             client.acknowledge([deliver.delivery], over: link)
             guard deliver.wantsReport else { return }
@@ -137,17 +148,7 @@ final class SimulatedDevice: DeviceClientDelegate {
         }
     }
 
-    func subscribed(to channel: ChannelIdentity) {
-        tell(.init(event: "subscribed", channel: "\(channel)")) { "subscribed to channel \(channel)" }
-    }
-
-    func unsubscribed(_ end: Unsubscribed) {
-        tell(.init(event: "unsubscribed", reason: end.reason, channel: "\(end.channel)")) {
-            "not subscribed to channel \(end.channel): \(end.reason)"
-        }
-    }
-
-    func broadcast(_ deliver: Deliver) {
+    private func broadcast(_ deliver: Deliver) {
         guard let channel = deliver.channel else { return }
         let broadcast = LastBroadcast(identity: deliver.identity, acceptedAt: deliver.acceptedAt)
         guard last.updateValue(broadcast, forKey: channel) != broadcast else { return }

@@ -141,27 +141,27 @@ final class Recorder: DeviceClientDelegate {
     var onEnd: () -> Void = {}
     var onDelivery: (Deliver, LinkNumber) -> Void = { _, _ in }
 
-    func linkWillConnect() { log.append("will connect") }
-
-    func linkDidConnect(_ welcome: Welcome) {
-        log.append("did connect")
-        welcomes.append(welcome)
-        for registration in welcome.registrations { tokens[registration.topic] = registration.deviceToken }
-    }
-
-    func linkDidDisconnect(_ end: LinkEnd, nextAttemptMilliseconds: Int?) {
-        log.append("did disconnect")
-        ends.append((end, nextAttemptMilliseconds))
-        onEnd()
-    }
-
-    func registered(_ registration: Registered) { tokens[registration.topic] = registration.deviceToken }
-    func unregistered(topic: String) { tokens[topic] = nil }
-    func refused(_ refusal: Refused) { refusals.append(refusal) }
-
-    func delivered(_ deliver: Deliver, over link: LinkNumber) {
-        delivered.append(deliver)
-        links.append(link)
-        onDelivery(deliver, link)
+    func receive(_ event: DeviceClientEvent) {
+        switch event {
+        case .willConnect: log.append("will connect")
+        case .didConnect(let welcome):
+            log.append("did connect")
+            welcomes.append(welcome)
+            for registration in welcome.registrations {
+                tokens[registration.topic] = registration.deviceToken
+            }
+        case .didDisconnect(let end, let next):
+            log.append("did disconnect")
+            ends.append((end, next))
+            onEnd()
+        case .registered(let registration): tokens[registration.topic] = registration.deviceToken
+        case .unregistered(let topic): tokens[topic] = nil
+        case .refused(let refusal): refusals.append(refusal)
+        case .delivered(let deliver, let link):
+            delivered.append(deliver)
+            links.append(link)
+            onDelivery(deliver, link)
+        case .willDisconnect, .keepaliveChanged, .confirmed, .subscribed, .unsubscribed, .broadcast: break
+        }
     }
 }

@@ -107,14 +107,9 @@ private final class TokenTaker: DeviceClientDelegate {
 
     init(_ loop: EventLoop) { self.loop = loop }
 
-    func linkWillConnect() {}
-    func linkDidConnect(_ welcome: Welcome) {}
-    func linkDidDisconnect(_ end: LinkEnd, nextAttemptMilliseconds: Int?) {}
-    func registered(_ registration: Registered) {
+    func receive(_ event: DeviceClientEvent) {
+        guard case .registered(let registration) = event else { return }
         token = registration.deviceToken.hex
         client?.stop { [loop] in loop.stop() }
     }
-    func unregistered(topic: String) {}
-    func refused(_ refusal: Refused) {}
-    func delivered(_ deliver: Deliver, over link: LinkNumber) {}
 }
