@@ -1,7 +1,8 @@
 import PostriderCourier
 import PostriderNotifications
 
-/// One stream of a connection to the app socket: its caller, and the received bytes that have not been processed yet.
+/// One call of gRPC over a connection to the app socket, which is one stream: its caller, and the received bytes that
+/// have not been processed yet.
 ///
 /// The connection's window bounds what it holds: the window opens only when all complete messages of the stream are
 /// processed.
@@ -14,8 +15,8 @@ final class AppCall {
         case inputMethod(InputMethod)
     }
 
-    /// How a stream ends, once its calls are processed.
-    enum Departure {
+    /// How a stream ends, once its messages are processed.
+    enum Ending {
         /// The caller has ended the stream, and is answered with trailers.
         case ended
         /// The caller has cancelled the stream, or the agent has closed the connection.
@@ -29,9 +30,9 @@ final class AppCall {
     /// The caller.
     let party: Party
     /// How the stream ends; nil while it goes on.
-    private(set) var departure: Departure?
+    private(set) var ending: Ending?
     private var framing: MessageFraming
-    private var heldBytes = 0
+    private var unprocessedBytes = 0
 
     init(_ stream: Int32, _ party: Party) {
         self.stream = stream
@@ -44,24 +45,24 @@ final class AppCall {
 
     /// Adds received bytes.
     func feed(_ bytes: Span<UInt8>) {
-        heldBytes += bytes.count
+        unprocessedBytes += bytes.count
         framing.feed(bytes)
     }
 
-    /// The next complete call; nil if there is none.
+    /// The next complete message; nil if there is none.
     func next<Message: CourierMessage>(_: Message.Type) throws(CourierError) -> Message? {
         try framing.next(Message.self)
     }
 
-    /// How many bytes more the peer may send now.
-    func release() -> Int {
-        defer { heldBytes = 0 }
-        return heldBytes
+    /// How many bytes more the peer may send, now that its complete messages are processed.
+    func takeProcessedBytes() -> Int {
+        defer { unprocessedBytes = 0 }
+        return unprocessedBytes
     }
 
     /// Ends the stream; the first call counts. No message is delivered on it any more.
-    func depart(_ departure: Departure) {
-        self.departure = self.departure ?? departure
+    func finish(_ ending: Ending) {
+        self.ending = self.ending ?? ending
         if case .app(let app) = party { app.isLeaving = true }
     }
 }

@@ -3,8 +3,8 @@ import PostriderNotifications
 import PostriderSystem
 import PostriderTransport
 
-/// The app socket. It accepts a bounded number of connections from each user, and processes their calls for a bounded
-/// time in each turn: a call may wait for the disk, so the calls of one process could delay everybody else.
+/// The app socket. It accepts a bounded number of connections from each user, and processes their messages for a
+/// bounded time in each turn: a message may wait for the disk, so those of one process could delay everybody else.
 final class AppServer {
     let router: AppRouter
     let system: SystemEvents
@@ -16,13 +16,13 @@ final class AppServer {
     private var listener: Listener?
     private let scheduler: any Scheduler
     private let readClock: () -> UInt64
-    /// The connections whose calls wait, in their order.
+    /// The connections with unprocessed messages, in their order.
     private var waitingSessions = FairQueue()
-    /// The turn in which calls were processed last, and until when that turn may go on.
+    /// The turn in which messages were processed last, and until when that turn may go on.
     private var turn: UInt64?
     private var end: UInt64 = 0
-    private var lastCount: UInt64 = 0
-    private lazy var nextTurn = scheduler.makeTimer { [unowned self] in workOff() }
+    private var lastOrdinal: UInt64 = 0
+    private lazy var nextTurn = scheduler.makeTimer { [unowned self] in processMessages() }
 
     /// - Parameter readClock: the clock of the scheduler's `now`, within a turn.
     init(
@@ -44,27 +44,27 @@ final class AppServer {
         }
     }
 
-    /// Accepts no more connections, and closes those whose calls are processed.
+    /// Accepts no more connections, and closes those whose messages are processed.
     func close() {
         listener?.close()
         listener = nil
         for session in sessions.values { session.close() }
     }
 
-    /// Whether calls wait to be processed.
-    var hasCalls: Bool { !waitingSessions.isEmpty }
+    /// Whether messages wait to be processed.
+    var hasMessages: Bool { !waitingSessions.isEmpty }
 
-    /// The next number of a counter that orders what happens to connections.
-    func count() -> UInt64 {
-        lastCount += 1
-        return lastCount
+    /// The next number of a counter that orders the beginnings and ends of connections.
+    func drawOrdinal() -> UInt64 {
+        lastOrdinal += 1
+        return lastOrdinal
     }
 
-    /// Adds a connection whose calls wait.
-    func queue(_ session: AppSession) { waitingSessions.add(session) }
+    /// Adds a connection with unprocessed messages.
+    func enqueue(_ session: AppSession) { waitingSessions.add(session) }
 
-    /// Processes calls for as long as a turn allows, at least one. The others wait for later turns.
-    func workOff() {
+    /// Processes messages for as long as a turn allows, at least one. The others wait for later turns.
+    func processMessages() {
         var isFirst = turn != scheduler.now
         if isFirst {
             turn = scheduler.now
@@ -72,7 +72,7 @@ final class AppServer {
         }
         while isFirst || readClock() < end, let session = waitingSessions.next() {
             isFirst = false
-            if session.workOffNext() { waitingSessions.add(session) }
+            if session.processNext() { waitingSessions.add(session) }
         }
         if !waitingSessions.isEmpty { nextTurn.arm(afterMilliseconds: 0) }
     }
@@ -90,6 +90,6 @@ final class AppServer {
 
     func opened(_ session: AppSession) { sessions[ObjectIdentifier(session)] = session }
 
-    /// A connection is gone, and its calls are processed.
+    /// A connection is gone, and its messages are processed.
     func closed(_ session: AppSession) { sessions[ObjectIdentifier(session)] = nil }
 }

@@ -11,17 +11,17 @@ final class AppSession: EndpointOwner {
     let user: UInt32
     private unowned let server: AppServer
     private(set) lazy var endpoint = HTTP2Handler(role: .server, settings: Self.settings, owner: self)
-    /// Streams of apps and input methods.
-    private var callers: [Int32: AppCall] = [:]
-    /// Streams with calls that wait, in the order in which they are processed. While there are any, the session is in
-    /// the server's queue.
+    /// The streams of apps and input methods, by their numbers.
+    private var calls: [Int32: AppCall] = [:]
+    /// Streams with messages that are not processed yet, in the order of processing. While there are any, the session
+    /// is in the server's queue.
     private var waiting: [AppCall] = []
-    /// Requests of `postrider agent` commands.
-    private var orders: [Int32: (method: String, path: String, body: [UInt8])] = [:]
+    /// Requests of `postrider agent` commands whose bodies are arriving, by their streams.
+    private var requests: [Int32: (method: String, path: String, body: [UInt8])] = [:]
     private var isClosing = false
     /// When the connection began, by the server's counter.
     private(set) var openedAt: UInt64 = 0
-    private(set) var goneAt: UInt64?
+    private(set) var closedAt: UInt64?
     private var frame: [UInt8] = []
 
     private static let settings: SessionSettings = {
@@ -42,7 +42,7 @@ final class AppSession: EndpointOwner {
     }
 
     func opened() {
-        openedAt = server.count()
+        openedAt = server.drawOrdinal()
         server.opened(self)
     }
 
@@ -53,7 +53,7 @@ final class AppSession: EndpointOwner {
             if name.spells(":path") { method = CourierMethod(path: value) }
         }
         if let path = block.text(of: ":path"), path.hasPrefix("/v1/"), let verb = block.text(of: ":method") {
-            orders[stream] = (verb, path, [])
+            requests[stream] = (verb, path, [])
             return
         }
         switch method {
@@ -70,138 +70,138 @@ final class AppSession: EndpointOwner {
             user: user, process: endpoint.peer?.credentials?.process,
             countUnsent: { [unowned self] in endpoint.streams.outboundBytes(stream) },
             end: { [unowned self] status, sentence in
-                if let caller = callers[stream] { end(caller, status, sentence) }
+                if let call = calls[stream] { end(call, status, sentence) }
             }
         ) {
-            [unowned self] message in say(message, on: stream)
+            [unowned self] message in send(message, on: stream)
         }
-        callers[stream] = AppCall(stream, .app(app))
+        calls[stream] = AppCall(stream, .app(app))
     }
 
     func data(_ stream: Int32, _ bytes: Span<UInt8>) {
-        guard let caller = callers[stream] else {
+        guard let call = calls[stream] else {
             endpoint.streams.consume(stream, bytes.count)
-            return gather(bytes, on: stream)
+            return receive(bytes, on: stream)
         }
         guard !isClosing else { return }
-        caller.feed(bytes)
-        if waiting.isEmpty { server.queue(self) }
-        if !isWaiting(caller) { waiting.append(caller) }
-        server.workOff()
+        call.feed(bytes)
+        if waiting.isEmpty { server.enqueue(self) }
+        if !isWaiting(call) { waiting.append(call) }
+        server.processMessages()
     }
 
     func ended(_ stream: Int32) {
-        if let order = orders.removeValue(forKey: stream) { return obey(order, on: stream) }
-        if let caller = callers[stream] { depart(caller, .ended) }
+        if let request = requests.removeValue(forKey: stream) { return answer(request, on: stream) }
+        if let call = calls[stream] { finish(call, .ended) }
     }
 
     /// An app that cancels a stream has not failed; one whose connection breaks has. The streams of a broken connection
     /// end together.
     func closed(_ stream: Int32, errorCode: UInt32) {
-        orders[stream] = nil
-        if endpoint.wire != nil, let caller = callers[stream] { depart(caller, .cancelled) }
+        requests[stream] = nil
+        if endpoint.wire != nil, let call = calls[stream] { finish(call, .cancelled) }
     }
 
     func goawayReceived(lastStream: Int32, errorCode: UInt32, debug: [UInt8]) {}
 
     func disconnected(_ reason: CloseReason) {
-        goneAt = server.count()
-        // The loop has stopped, so no turn can process these calls.
+        closedAt = server.drawOrdinal()
+        // The loop has stopped, so no turn can process these messages.
         if reason == .loopStopped { waiting = [] }
-        if reason.fault != nil { noteBroken("\(reason)") }
-        let isOwnDoing = [.localClose, .loopStopped].contains(reason)
-        for caller in Array(callers.values) { depart(caller, isOwnDoing ? .cancelled : .broken) }
-        if callers.isEmpty { server.closed(self) }
+        if reason.fault != nil { logCutOff("\(reason)") }
+        let isLocal = [.localClose, .loopStopped].contains(reason)
+        for call in Array(calls.values) { finish(call, isLocal ? .cancelled : .broken) }
+        if calls.isEmpty { server.closed(self) }
     }
 
     /// An app has violated the protocol of its connection.
-    private func noteBroken(_ reason: String) {
+    private func logCutOff(_ reason: String) {
         server.log.info(
             "an app of user \(user) is cut off: \(reason)", kind: "app cut off", from: "\(user)",
             fields: .init(reason: reason))
     }
 
-    /// Closes the connection once the received calls are processed. Later ones are ignored.
+    /// Closes the connection once the received messages are processed. Later ones are ignored.
     func close() {
         isClosing = true
         if waiting.isEmpty { endpoint.close(.localClose) }
     }
 
-    // MARK: Calls
+    // MARK: Messages
 
-    /// Processes one call. Returns false if no call waits.
-    func workOffNext() -> Bool {
-        guard let caller = waiting.first else { return false }
+    /// Processes one message. Returns false if no message waits.
+    func processNext() -> Bool {
+        guard let call = waiting.first else { return false }
         do throws(CourierError) {
-            if try workOffNext(of: caller) { return true }
+            if try processNext(of: call) { return true }
             waiting.removeFirst()
-            if callers[caller.stream] === caller { rest(caller) }
+            if calls[call.stream] === call { drained(call) }
         } catch {
             waiting.removeFirst()
-            if case .app = caller.party { noteBroken("\(error)") }
-            end(caller, error.status, error.description)
+            if case .app = call.party { logCutOff("\(error)") }
+            end(call, error.status, error.description)
         }
         if waiting.isEmpty, isClosing { endpoint.close(.localClose) }
         return !waiting.isEmpty
     }
 
-    /// Processes one call of a stream. Returns false if there is none.
-    private func workOffNext(of caller: AppCall) throws(CourierError) -> Bool {
-        switch caller.party {
+    /// Processes one message of a stream. Returns false if there is none.
+    private func processNext(of call: AppCall) throws(CourierError) -> Bool {
+        switch call.party {
         case .app(let app):
-            guard let message = try caller.next(AppMessage.self) else { return false }
+            guard let message = try call.next(AppMessage.self) else { return false }
             try server.router.receive(message, from: app)
         case .inputMethod(let inputMethod):
-            guard let order = try caller.next(KeyboardOrder.self) else { return false }
+            guard let order = try call.next(KeyboardOrder.self) else { return false }
             if let mistake = InputMethod.mistake(in: order) {
-                end(caller, .invalidArgument, mistake)
+                end(call, .invalidArgument, mistake)
                 return false
             }
             let isChange = server.system.move(order, by: inputMethod)
-            say(KeyboardAnswer(isChange: isChange), on: caller.stream)
+            send(KeyboardAnswer(isChange: isChange), on: call.stream)
         }
         return true
     }
 
-    private func isWaiting(_ caller: AppCall) -> Bool { waiting.contains { $0 === caller } }
+    private func isWaiting(_ call: AppCall) -> Bool { waiting.contains { $0 === call } }
 
-    /// All received calls of a stream are processed: it waits for more, or ends.
-    private func rest(_ caller: AppCall) {
-        switch caller.departure {
-        case nil: letSend(caller)
-        case .ended: end(caller, .ok, "")
-        case .cancelled: forget(caller)
-        case .broken: forget(caller, isBroken: true)
+    /// All received messages of a stream are processed: it waits for more, or ends.
+    private func drained(_ call: AppCall) {
+        switch call.ending {
+        case nil: openWindow(call)
+        case .ended: end(call, .ok, "")
+        case .cancelled: remove(call)
+        case .broken: remove(call, isBroken: true)
         }
     }
 
-    /// Ends a stream once its calls are processed.
-    private func depart(_ caller: AppCall, _ departure: AppCall.Departure) {
-        caller.depart(departure)
-        if !isWaiting(caller) { rest(caller) }
+    /// Ends a stream once its messages are processed.
+    private func finish(_ call: AppCall, _ ending: AppCall.Ending) {
+        call.finish(ending)
+        if !isWaiting(call) { drained(call) }
     }
 
-    private func letSend(_ caller: AppCall) {
-        let bytes = caller.release()
-        guard bytes > 0, goneAt == nil else { return }
-        endpoint.streams.consume(caller.stream, bytes)
+    private func openWindow(_ call: AppCall) {
+        let bytes = call.takeProcessedBytes()
+        guard bytes > 0, closedAt == nil else { return }
+        endpoint.streams.consume(call.stream, bytes)
     }
 
-    private func say(_ message: some CourierMessage, on stream: Int32) {
+    private func send(_ message: some CourierMessage, on stream: Int32) {
         frame.removeAll(keepingCapacity: true)
         MessageFraming.frame(message, into: &frame)
         let bytes = frame
         endpoint.streams.send(stream, bytes.span)
     }
 
-    private func forget(_ caller: AppCall, isBroken: Bool = false) {
-        letSend(caller)
-        callers[caller.stream] = nil
-        switch caller.party {
+    private func remove(_ call: AppCall, isBroken: Bool = false) {
+        openWindow(call)
+        calls[call.stream] = nil
+        switch call.party {
         case .app(let app): server.router.left(app, isBroken: isBroken)
         case .inputMethod(let inputMethod): server.system.left(inputMethod, isBroken: isBroken)
         }
-        if goneAt != nil, callers.isEmpty { server.closed(self) }
+        if closedAt != nil, calls.isEmpty { server.closed(self) }
     }
 
     // MARK: The input method
@@ -215,28 +215,28 @@ final class AppSession: EndpointOwner {
             return
         }
         endpoint.streams.openResponse(stream, [":status": "200", "content-type": "application/grpc"])
-        callers[stream] = AppCall(stream, .inputMethod(InputMethod()))
+        calls[stream] = AppCall(stream, .inputMethod(InputMethod()))
     }
 
     // MARK: The owner of the device
 
-    private func gather(_ bytes: Span<UInt8>, on stream: Int32) {
-        orders[stream]?.body.append(copying: bytes)
-        guard orders[stream]?.body.count ?? 0 > Limits.orderBytes else { return }
-        orders[stream] = nil
+    private func receive(_ bytes: Span<UInt8>, on stream: Int32) {
+        requests[stream]?.body.append(copying: bytes)
+        guard requests[stream]?.body.count ?? 0 > Limits.orderBytes else { return }
+        requests[stream] = nil
         endpoint.streams.reset(stream, errorCode: ErrorCode.enhanceYourCalm)
     }
 
-    private func obey(_ order: (method: String, path: String, body: [UInt8]), on stream: Int32) {
-        let answer = server.control.handle(order.method, order.path, body: order.body, from: user)
+    private func answer(_ request: (method: String, path: String, body: [UInt8]), on stream: Int32) {
+        let answer = server.control.handle(request.method, request.path, body: request.body, from: user)
         endpoint.answer(stream, status: answer.status, json: answer.body.span)
     }
 
     // MARK: How calls end ("PROTOCOL-HTTP2", Responses)
 
-    private func end(_ caller: AppCall, _ status: GRPCStatus, _ message: String) {
-        forget(caller)
-        endpoint.streams.finish(caller.stream, trailers: Self.trailers(status, message, [:]))
+    private func end(_ call: AppCall, _ status: GRPCStatus, _ message: String) {
+        remove(call)
+        endpoint.streams.finish(call.stream, trailers: Self.trailers(status, message, [:]))
     }
 
     private func refuse(_ stream: Int32, _ status: GRPCStatus, _ message: String) {

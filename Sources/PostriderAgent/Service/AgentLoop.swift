@@ -217,7 +217,7 @@ final class AgentLoop {
             stop()
         }
         // The calls of apps may still show or remove something.
-        guard ending.haveAppsEnded, !server.hasCalls else { return }
+        guard ending.haveAppsEnded, !server.hasMessages else { return }
         parts.presenter.stop()
         if !ending.isLinkRunning, loop.connectionCount == 0 { loop.stop() }
     }

@@ -155,7 +155,7 @@ struct GoneAppTests {
         try fixture.turn(times: 10)
         #expect(fixture.fixture.link.subscriptions.count == 1)
         #expect(fixture.fixture.streams.attachments.isEmpty)
-        #expect(!fixture.server.hasCalls)
+        #expect(!fixture.server.hasMessages)
         // The first notification was handled. The second was never delivered, so it has not failed.
         let record = try #require(fixture.fixture.files.state.apps[RecordedApp.topic])
         #expect(Array(try fixture.fixture.files.state.inbox.attempts(of: record.number).values) == [0])
@@ -195,7 +195,7 @@ struct GoneAppTests {
         try fixture.turn(times: 20)
         #expect(fixture.fixture.link.subscriptions.count == 1)
         #expect(try fixture.fixture.files.state.channels.apps(of: Subscribe.sample.channel).isEmpty)
-        #expect(!fixture.server.hasCalls)
+        #expect(!fixture.server.hasMessages)
     }
 
     @Test("come before those of its next stream on the same connection")
@@ -248,7 +248,7 @@ struct GoneAppTests {
         try fixture.turn(times: 10)
         #expect(app.end == .localClose)
         #expect(app.answers[stream] == Array(1...30))
-        #expect(!fixture.server.hasCalls)
+        #expect(!fixture.server.hasMessages)
     }
 }
 
