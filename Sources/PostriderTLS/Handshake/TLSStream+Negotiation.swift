@@ -36,38 +36,3 @@ extension TLSStream {
         return PeerCertificate(der: der, isVerified: isVerified)
     }
 }
-
-// MARK: - Why there is none
-
-extension TLSStream {
-    /// OpenSSL's reason with the standard name of the alert. If the peer's certificate is the cause, it says what is
-    /// wrong with it and what to do.
-    func reason() -> String {
-        let text = ErrorQueue.takeReason()
-        let verdict = unsafe SSL_get_verify_result(pointer)
-        guard context.role == .client, verdict != X509_V_OK else {
-            return text + (lastAlert.map { " (alert \($0.name) \($0.isSent ? "sent" : "received"))" } ?? "")
-        }
-        let fault = unsafe String(cString: X509_verify_cert_error_string(verdict))
-        return "\(text) (\(fault))" + (Self.remedy(CInt(verdict)).map { "; \($0)" } ?? "")
-    }
-
-    /// OpenSSL has sent or received an alert.
-    func note(alert number: UInt8, isSent: Bool) {
-        guard number != RecordViolation.Alert.closeNotify.rawValue else { return }
-        lastAlert = (TLSAlert.name(of: number), isSent)
-    }
-
-    private static func remedy(_ verdict: CInt) -> String? {
-        switch verdict {
-        case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY, X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE,
-            X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-            "name the file of the authority that issued it"
-        case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
-            "name the server as its certificate does"
-        case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_NOT_YET_VALID:
-            "renew it, or set the clock of this machine"
-        default: nil
-        }
-    }
-}

@@ -187,9 +187,9 @@ public import PostriderCrypto
         unsafe SSL_CTX_set_info_callback(
             pointer,
             { ssl, event, value in
-                if event & SSL_CB_LOOP != 0 { unsafe TLSStream.behind(ssl)?.takesHandshakeStep() }
+                if event & SSL_CB_LOOP != 0 { unsafe OpenSSLStream.behind(ssl)?.takesHandshakeStep() }
                 if event & SSL_CB_ALERT != 0 {
-                    unsafe TLSStream.behind(ssl)?.note(
+                    unsafe OpenSSLStream.behind(ssl)?.note(
                         alert: UInt8(truncatingIfNeeded: value), isSent: event & SSL_CB_WRITE != 0)
                 }
             })
@@ -259,12 +259,12 @@ public import PostriderCrypto
             pointer,
             { ssl, line in
                 guard let line = unsafe line else { return }
-                unsafe TLSStream.behind(ssl)?.take(keyLogLine: line)
+                unsafe OpenSSLStream.behind(ssl)?.take(keyLogLine: line)
             })
     }
 
     private func selectProtocol(allowsMissingALPN: Bool) {
-        // The callbacks get this object unretained, because each TLSStream keeps its context as long as its SSL.
+        // The callbacks get this object unretained, because each OpenSSLStream keeps its context as long as its SSL.
         unsafe SSL_CTX_set_alpn_select_cb(
             pointer,
             { _, chosen, chosenCount, offered, offeredCount, context in
