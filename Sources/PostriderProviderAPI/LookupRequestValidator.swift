@@ -1,7 +1,29 @@
 import PostriderHTTP2
 package import PostriderNotifications
 
-/// A provider's request for the device tokens of an app, on devices that it names by their names or tags.
+/// The providers' keys that may look up devices.
+package struct LookupPermissions: Sendable, Equatable {
+    /// The identifiers of the keys that may look up the devices that they name.
+    private let keys: Set<String>
+    /// The identifiers of the keys that may also list every device of an app.
+    private let allKeys: Set<String>
+
+    /// The permissions of a configuration; nobody may look up anything if it has none.
+    package init(keys: Set<String> = [], allKeys: Set<String> = []) {
+        (self.keys, self.allKeys) = (keys, allKeys)
+    }
+
+    /// Whether no key may look up anything.
+    package var isEmpty: Bool { keys.isEmpty && allKeys.isEmpty }
+
+    /// Whether a key may look up the devices that it names, and ask about pushes.
+    package func allowsNaming(_ key: String) -> Bool { keys.contains(key) || allowsListing(key) }
+
+    /// Whether a key may list every device of an app.
+    package func allowsListing(_ key: String) -> Bool { allKeys.contains(key) }
+}
+
+/// A provider's request for the device tokens of an app, on devices that it names by their names or tags, or on all.
 package struct DeviceLookup: Sendable, Hashable {
     /// The identifier of the provider's key.
     package let key: String
@@ -9,6 +31,8 @@ package struct DeviceLookup: Sendable, Hashable {
     package let environment: Environment
     package var names: [DeviceName] = []
     package var tags: Set<DeviceTag> = []
+    /// Whether it is about every device that has the app; then it has no names and no tags.
+    package var isAll = false
     /// The name after which the answer begins; nil for its beginning.
     package var after: DeviceName?
 
@@ -18,24 +42,23 @@ package struct DeviceLookup: Sendable, Hashable {
     }
 }
 
-/// Validates `GET /3/tokens?device=NAME&tag=TAG` and `GET /3/pushes/<apns-id>?wait=STAGE`, which Apple does not have: a
-/// relay knows these paths only if its operator lets keys look up devices. A provider learns nothing of devices that
-/// it cannot name, and nothing of other apps.
+/// Validates `GET /3/tokens?device=NAME&tag=TAG`, `GET /3/tokens?all=true` and `GET /3/pushes/<apns-id>?wait=STAGE`,
+/// which Apple does not have: a relay knows these paths only if its operator lets keys look up devices. A provider
+/// learns nothing of devices that it cannot name, unless the operator lets its key list all, and nothing of other apps.
 package struct LookupRequestValidator {
     private let authority: AccessPolicy
     private let tokens: ProviderTokens
     private let environment: Environment
-    /// The identifiers of the keys that may look up devices.
-    private let keys: Set<String>
+    private let permissions: LookupPermissions
     private let now: Moment
 
     /// A validator for one request.
     package init(
-        authority: AccessPolicy, tokens: ProviderTokens, environment: Environment, keys: Set<String>,
-        now: Moment
+        authority: AccessPolicy, tokens: ProviderTokens, environment: Environment,
+        permissions: LookupPermissions, now: Moment
     ) {
         (self.authority, self.tokens, self.environment) = (authority, tokens, environment)
-        (self.keys, self.now) = (keys, now)
+        (self.permissions, self.now) = (permissions, now)
     }
 
     private static let path = "/3/tokens"
@@ -52,7 +75,8 @@ package struct LookupRequestValidator {
     ///
     /// - Throws: the first rejection in the order of checks: `MethodNotAllowed`, `DuplicateHeaders`, those of the
     ///   authentication, `Forbidden` (the operator does not let the key look up devices), `MissingTopic`, `BadTopic`,
-    ///   `TopicDisallowed`, `BadMessageId` (in the path), `BadPath` (the query).
+    ///   `TopicDisallowed`, `BadMessageId` (in the path), `BadPath` (the query), `Forbidden` (the key may not list all
+    ///   devices).
     package func admit(
         _ request: PushRequest, _ credentials: inout ProviderCredentials
     ) throws(Rejection) -> ProviderQuestion {
@@ -64,7 +88,7 @@ package struct LookupRequestValidator {
         guard !request.hasDuplicates else { throw .duplicateHeaders }
         let grant = try credentials.authenticate(
             request.range(.authorization), in: values, of: environment, tokens, authority, now: now)
-        guard case .token(let key) = grant, keys.contains(key.identifier) else { throw .forbidden }
+        guard case .token(let key) = grant, permissions.allowsNaming(key.identifier) else { throw .forbidden }
         guard let text = request.text(.topic), !text.isEmpty else { throw .missingTopic }
         guard let topic = Topic(text) else { throw .badTopic }
         guard grant.allows(topic, nil, by: authority) else { throw .topicDisallowed }
@@ -80,6 +104,7 @@ package struct LookupRequestValidator {
         }
         var lookup = DeviceLookup(key: key.identifier, topic: topic, environment: environment)
         try Self.read(path, into: &lookup)
+        guard !lookup.isAll || permissions.allowsListing(key.identifier) else { throw .forbidden }
         return .devices(lookup)
     }
 
@@ -94,13 +119,17 @@ package struct LookupRequestValidator {
             case "tag":
                 guard let tag = DeviceTag(value) else { throw .badPath }
                 lookup.tags.insert(tag)
+            case "all":
+                guard value == "true" else { throw .badPath }
+                lookup.isAll = true
             case "after":
                 guard let name = DeviceName(value) else { throw .badPath }
                 lookup.after = name
             default: throw .badPath
             }
         }
-        guard 1...Limits.lookupNames ~= lookup.names.count + lookup.tags.count else { throw .badPath }
+        let allowed = lookup.isAll ? 0...0 : 1...Limits.lookupNames
+        guard allowed ~= lookup.names.count + lookup.tags.count else { throw .badPath }
     }
 }
 
@@ -109,7 +138,7 @@ extension Limits {
     package static let lookupNames = 64
     /// Devices in one answer to such a lookup. At about 150 bytes each: 1.5 MiB.
     package static let lookupDevices = 10_000
-    /// Lookups of one key: on average, and after a pause. With devices of one tag by the million, each one may take
-    /// 50 ms of shard 0.
+    /// Lookups of one key: on average, and after a pause. With a million devices of one tag, or in all, each one may
+    /// take 50 ms of shard 0.
     package static let lookupRate = (perSecond: 2, atOnce: 20)
 }

@@ -2,7 +2,8 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-    /// `postrider send --device` and `--tag` with nothing but a provider's key and the relay's port for providers.
+    /// `postrider send --device`, `--tag` and `--all` with nothing but a provider's key and the relay's port for
+    /// providers.
     @Suite("Names and tags for providers", .serialized)
     struct LookupTests {
         private func send(
@@ -50,7 +51,20 @@ extension EndToEnd {
                     #expect(code == 1 && refused.transcript.contains(sentence), "\(refused.transcript)")
                 }
                 let (code, all) = try await send(["--all"], to: relay, on: stage)
-                #expect(code == 2 && all.transcript.contains("--all needs"), "\(all.transcript)")
+                #expect(code == 1 && all.transcript.contains("lookup-all-keys"), "\(all.transcript)")
+            }
+        }
+
+        @Test("list all devices for keys that the operator has named for that")
+        func all() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay(options: ["--lookup-all-keys", "DEVKEY0001"])
+                try await startAgent(of: relay, on: stage)
+                for words in [["--all"], ["--tag", "lobby"]] {
+                    let (code, sent) = try await send(words, to: relay, on: stage)
+                    #expect(code == 0, "\(sent.transcript)")
+                    #expect(sent.output.count == 1 && sent.output[0].contains("done:"))
+                }
             }
         }
 

@@ -54,6 +54,9 @@ final class DeviceDirectory {
         return devices
     }
 
+    /// Calls `body` with each device.
+    func forEach(_ body: (DirectoryEntry) -> Void) { entries.values.forEach(body) }
+
     /// Calls `body` with each device that has one of these names or tags, once. A name that no device has is no error.
     func forEach(named names: [DeviceName], tagged tags: Set<DeviceTag>, _ body: (DirectoryEntry) -> Void) {
         let named = Set(names.compactMap { self.names[$0.key] })

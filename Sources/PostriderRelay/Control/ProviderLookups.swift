@@ -46,7 +46,11 @@ final class ProviderLookups {
             return then(.failure(.tooManyRequests))
         }
         var part = LookupPart(after: lookup.after, most: Limits.lookupDevices)
-        directory.forEach(named: lookup.names, tagged: lookup.tags) { part.add($0) }
+        if lookup.isAll {
+            directory.forEach { part.add($0) }
+        } else {
+            directory.forEach(named: lookup.names, tagged: lookup.tags) { part.add($0) }
+        }
         let entries = part.sorted()
         var found = Found()
         found.next = part.isCut ? entries.last?.name.text : nil

@@ -21,8 +21,8 @@ final class ProviderConnections {
     let bench: TestBench?
     /// The callbacks that the operator allows; nil if they are off.
     let callbacks: CallbackConfiguration?
-    /// The identifiers of the keys that may look up devices by name and tag.
-    private(set) var lookupKeys: Set<String>
+    /// The keys that may look up devices.
+    private(set) var lookups: LookupPermissions
     let tokens = ProviderTokens()
     let topics = TopicCache()
     /// Reused for each answer.
@@ -40,7 +40,7 @@ final class ProviderConnections {
         idleMilliseconds = settings.providerIdleMilliseconds
         bench = settings.bench
         callbacks = settings.callbacks
-        lookupKeys = settings.lookupKeys
+        lookups = settings.lookups
     }
 
     /// Applies the settings of a reload: compatibility, idle time and the keys for lookups to all connections, the rest
@@ -49,7 +49,7 @@ final class ProviderConnections {
         compatibility = settings.compatibility
         requestHeaders = settings.protocolCode.requestHeaders
         idleMilliseconds = settings.providerIdleMilliseconds
-        lookupKeys = settings.lookupKeys
+        lookups = settings.lookups
         for session in sessions.all { session.settingsChanged() }
     }
 

@@ -9,7 +9,7 @@ import PostriderProviderAPI
 extension ProviderSession {
     /// Whether a request is such a one. On a relay without keys that may look up devices, none is.
     func isLookup(_ request: PushRequest) -> Bool {
-        guard !connections.lookupKeys.isEmpty, let path = request.range(.path) else { return false }
+        guard !connections.lookups.isEmpty, let path = request.range(.path) else { return false }
         let values = request.values
         return LookupRequestValidator.isOne(values.span.extracting(path))
     }
@@ -22,7 +22,7 @@ extension ProviderSession {
             guard !isDraining else { throw .shutdown }
             let validator = LookupRequestValidator(
                 authority: context.policy, tokens: connections.tokens, environment: environment,
-                keys: connections.lookupKeys, now: context.now)
+                permissions: connections.lookups, now: context.now)
             let question = try validator.admit(request, &credentials)
             guard !context.outbox.isCongested(0), listings.count < Limits.listings else {
                 throw .tooManyRequests
@@ -30,7 +30,8 @@ extension ProviderSession {
             listings.insert(stream)
             if case .devices(let lookup) = question {
                 context.log.info(
-                    "provider key \(lookup.key) looks up devices of \(lookup.topic.text)",
+                    "provider key \(lookup.key) looks up \(lookup.isAll ? "all " : "")devices of "
+                        + lookup.topic.text,
                     kind: "lookup", from: lookup.key, fields: .init(topic: lookup.topic.text))
             }
             let address = ReplyAddress(shard: Int32(context.index), stream: stream, connection: number)

@@ -1,6 +1,7 @@
 import PostriderCallbacks
 import PostriderDeviceQueue
 import PostriderNotifications
+import PostriderProviderAPI
 import PostriderTransport
 
 /// The settings of the configuration that concern shards.
@@ -20,8 +21,8 @@ struct ShardSettings: Sendable {
     var bench: TestBench?
     /// The callbacks that the operator allows; nil if they are off.
     var callbacks: CallbackConfiguration?
-    /// The identifiers of the providers' keys that may look up devices by name and tag.
-    var lookupKeys: Set<String> = []
+    /// The providers' keys that may look up devices.
+    var lookups = LookupPermissions()
     /// One of this many pushes is traced; nil for none. Only a reload reads it: a shard starts with its recorder.
     var traceSample: Int?
     /// The quotas of teams and topics, shared with all shards.
@@ -45,7 +46,8 @@ extension ShardSettings {
         providerIdleMilliseconds = configuration.providerIdleSeconds * 1000
         bench = configuration.bench
         callbacks = configuration.callbacks
-        lookupKeys = configuration.lookupKeys
+        lookups = LookupPermissions(
+            keys: configuration.lookupKeys, allKeys: configuration.lookupAllKeys)
         traceSample = configuration.traceSample
         webOrigin = configuration.web?.origin ?? ""
         loadBalancers = configuration.loadBalancers

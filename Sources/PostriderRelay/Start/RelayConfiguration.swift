@@ -54,6 +54,8 @@ public struct RelayConfiguration: Sendable {
     public var callbacks: CallbackConfiguration?
     /// The identifiers of the providers' keys that may look up device tokens by the names and tags of devices.
     public var lookupKeys: Set<String> = []
+    /// The identifiers of the providers' keys that may also list every device of an app.
+    public var lookupAllKeys: Set<String> = []
     /// Signs statements about pushes; nil: none are signed.
     public var signer: EvidenceSigner?
     /// Called on shard 0 with each change that an operator has asked for and its outcome, before the answer; must not

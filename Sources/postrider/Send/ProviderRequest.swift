@@ -45,8 +45,12 @@ struct ProviderRequest: Sendable {
 
     /// The error for a response that is no success.
     ///
-    /// - Parameter deed: what the provider may not do, after "to", such as "look up devices".
-    func refusal(_ response: RequestClient.Response, _ deed: String) -> CommandFailure {
+    /// - Parameters:
+    ///   - deed: what the provider may not do, after "to", such as "look up devices".
+    ///   - setting: the setting of the relay that names the keys that may.
+    func refusal(
+        _ response: RequestClient.Response, _ deed: String, setting: Setting = .lookupKeys
+    ) -> CommandFailure {
         let place = relay.destination
         let reason = (try? JSONDecoder().decode(Refusal.self, from: Data(response.body)))?.reason ?? ""
         return switch reason {
@@ -54,7 +58,7 @@ struct ProviderRequest: Sendable {
         case "MethodNotAllowed", "BadPath", "Forbidden":
             CommandFailure(
                 "The relay at \(place) does not let this key \(deed): its operator names such keys in the "
-                    + "setting lookup-keys.")
+                    + "setting \(setting.rawValue).")
         case "TopicDisallowed":
             CommandFailure("The key is not for the app \(topic.text): give another --topic.")
         case "FeatureNotEnabled":

@@ -21,7 +21,7 @@ enum SendCommand: Command {
         if let group = try SendGroup(options) {
             let topic = try SendArguments.topic(options)
             targets =
-                try SendGroup.asksProviderPort(options)
+                try SendGroup.namesProviderPort(options)
                 ? await group.targets(
                     of: topic, at: SendArguments.choice(options).server,
                     as: SendArguments.signer(options, nil))

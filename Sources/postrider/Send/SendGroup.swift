@@ -83,17 +83,6 @@ struct SendGroup {
         return isNamed && !options.isSet("control") && !options.isSet(Settings.fileOption.name)
     }
 
-    /// Whether the device tokens are looked up on the relay's port for providers: the options name the relay, and no
-    /// control socket.
-    static func asksProviderPort(_ options: ParsedOptions) throws -> Bool {
-        guard namesProviderPort(options) else { return false }
-        guard !options.isSet("all") else {
-            throw options.error(
-                "--all needs the relay's control socket, on its machine: give --device, --tag or --control")
-        }
-        return true
-    }
-
     private struct Found: Decodable {
         struct Device: Decodable {
             let name: String
@@ -110,14 +99,15 @@ struct SendGroup {
     func targets(of topic: Topic, at relay: Server, as signer: ProviderTokenMaker) async throws
         -> [SendTarget]
     {
-        let words = names.map { "device=\($0)" } + tags.map { "tag=\($0)" }
+        let words =
+            isAll ? ["all=true"] : names.map { "device=\($0)" } + tags.map { "tag=\($0)" }
         let request = ProviderRequest(relay: relay, signer: signer, topic: topic)
         var devices: [Found.Device] = []
         var next: String?
         repeat {
             let query = words + (next.map { ["after=\($0)"] } ?? [])
             let path = "/3/tokens?" + query.joined(separator: "&")
-            let answer = try await Self.askPatiently(path, request)
+            let answer = try await askPatiently(path, request)
             let found = try JSONDecoder().decode(Found.self, from: Data(answer))
             devices += found.devices
             next = found.next
@@ -128,16 +118,22 @@ struct SendGroup {
 
     /// Asks again while the relay answers that the key has asked too often: a group of a million devices needs more
     /// answers than a key gets at once.
-    private static func askPatiently(_ path: String, _ request: ProviderRequest) async throws -> [UInt8] {
-        for _ in 0..<mostPauses {
+    private func askPatiently(_ path: String, _ request: ProviderRequest) async throws -> [UInt8] {
+        for _ in 0..<Self.mostPauses {
             let answer = try await request.response(to: path)
             if answer.status == 200 { return answer.body }
-            guard answer.status == 429 else { throw request.refusal(answer, "look up devices") }
+            guard answer.status == 429 else { throw refusal(answer, of: request) }
             try await Task.sleep(for: .seconds(1))
         }
         throw CommandFailure(
-            "The relay at \(request.relay.destination) refused to look up devices for \(mostPauses) s: 429 "
-                + "TooManyRequests. The key is used for too many lookups: use fewer, or another key.")
+            "The relay at \(request.relay.destination) refused to look up devices for \(Self.mostPauses) s: "
+                + "429 TooManyRequests. The key is used for too many lookups: use fewer, or another key.")
+    }
+
+    private func refusal(_ answer: RequestClient.Response, of request: ProviderRequest) -> CommandFailure {
+        isAll
+            ? request.refusal(answer, "list all devices", setting: .lookupAllKeys)
+            : request.refusal(answer, "look up devices")
     }
 
     private static let mostPauses = 30

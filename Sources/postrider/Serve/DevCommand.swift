@@ -44,7 +44,8 @@ enum DevCommand: Command {
         configuration.web = try DevWeb.make(options, place)
         configuration.bench = bench
         configuration.expiredCertificateFile = folder.expiredCertificateFile
-        configuration.lookupKeys = try lookupKeys(options)
+        configuration.lookupKeys = try keys(.lookupKeys, options)
+        configuration.lookupAllKeys = try keys(.lookupAllKeys, options)
         try configuration.readBounds {
             try options.integer($0.rawValue, in: $1)
         } _: {
@@ -149,10 +150,10 @@ enum DevCommand: Command {
         return fidelity
     }
 
-    private static func lookupKeys(_ options: ParsedOptions) throws -> Set<String> {
-        guard let text = options.string(Setting.lookupKeys.rawValue) else { return [] }
+    private static func keys(_ setting: Setting, _ options: ParsedOptions) throws -> Set<String> {
+        guard let text = options.string(setting.rawValue) else { return [] }
         if let keys = Settings.keys(text.split(separator: ",").map { $0.trimmed }) { return keys }
-        throw options.error("--lookup-keys must be \(Settings.keysForm), not '\(text)'")
+        throw options.error("--\(setting.rawValue) must be \(Settings.keysForm), not '\(text)'")
     }
 
     /// Where metrics are served; nil unless the user asks for them.
@@ -210,7 +211,7 @@ enum DevCommand: Command {
     }
 
     /// The settings that are options here too, besides those of the APNs compatibility and of bounds.
-    private static let furtherSettings = [Setting.lookupKeys] + CallbackArguments.settings
+    private static let furtherSettings = [Setting.lookupKeys, .lookupAllKeys] + CallbackArguments.settings
 
     static let table = OptionTable(
         command: "postrider dev",

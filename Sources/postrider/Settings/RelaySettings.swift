@@ -50,6 +50,7 @@ extension Settings {
         relay.deviceExpiryDays = try texts.number(.deviceExpiryDays, in: 1...36_500)
         relay.quotas = try quotas()
         relay.lookupKeys = try texts.list(.lookupKeys, form: Self.keysForm, Self.keys) ?? []
+        relay.lookupAllKeys = try texts.list(.lookupAllKeys, form: Self.keysForm, Self.keys) ?? []
         relay.loadBalancers =
             try texts.value(.loadBalancers, form: NetworkList.form) { try? NetworkList($0) } ?? NetworkList()
         try relay.fidelity.read { setting, words in

@@ -34,6 +34,7 @@ enum Setting: String, SettingName {
     case deviceExpiryDays = "device-expiry-days"
     case onPresence = "on-presence"
     case lookupKeys = "lookup-keys"
+    case lookupAllKeys = "lookup-all-keys"
     case callbackAllow = "callback-allow"
     case callbackSecret = "callback-secret"
     case strictness = "strictness"
@@ -53,7 +54,8 @@ enum Setting: String, SettingName {
     static let reloaded: Set<Setting> = [
         .certificate, .privateKey, .privateKeyGroup, .providerTrust, .tlsRecords, .metricsToken,
         .sourceConnections, .sourceRate, .providerIdleSeconds, .pushesPerSecond, .quotas, .deviceFetches,
-        .busyPollingMicroseconds, .deviceExpiryDays, .lookupKeys, .strictness, .storage, .spellings,
+        .busyPollingMicroseconds, .deviceExpiryDays, .lookupKeys, .lookupAllKeys, .strictness, .storage,
+        .spellings,
         .streamLimitRamp, .loadBalancers,
         .requestHeaders, .deviceLinks, .traceSample, .logLevel, .logFormat,
     ]
@@ -69,7 +71,7 @@ enum Setting: String, SettingName {
     static let lists: Set<Setting> = [
         .providerAddress, .developmentProviderAddress, .deviceAddress, .webAddress, .privateKeyGroup,
         .onPresence,
-        .lookupKeys, .callbackAllow, .quotas, .loadBalancers,
+        .lookupKeys, .lookupAllKeys, .callbackAllow, .quotas, .loadBalancers,
     ]
 
     static let words: Set<Setting> = [.onPresence, .callbackAllow, .quotas]
@@ -96,7 +98,7 @@ enum Setting: String, SettingName {
         case .privateKeyGroup: .required("GROUP,…")
         case .loadBalancers: .required("NETWORK,…")
         case .onPresence: .required("PROGRAM,ARGUMENT,…")
-        case .lookupKeys: .required("KEY,…")
+        case .lookupKeys, .lookupAllKeys: .required("KEY,…")
         case .callbackAllow: .required("URL,…")
         case .quotas: .required("QUOTA,…")
         case .controlAddress: .required("unix:PATH")
@@ -181,6 +183,9 @@ enum Setting: String, SettingName {
         case .lookupKeys:
             "Keys of providers that may look up device tokens by the names and tags of devices, and ask what "
                 + "has become of a push; none if not given."
+        case .lookupAllKeys:
+            "Keys of providers that may do so, and also list every device that has their app; none if not "
+                + "given."
         case .callbackAllow:
             "Where providers may have callbacks sent: URLs, and all below them; nowhere if not given."
         case .callbackSecret:

@@ -9,7 +9,7 @@ import Testing
 struct LookupRequestValidatorTests {
     private func admit(
         _ path: String, _ changes: [String: String?] = [:], keys: Set<String> = ["KEY0000001"],
-        doubled: [String] = [], certificate: ProviderCertificate? = nil
+        allKeys: Set<String> = [], doubled: [String] = [], certificate: ProviderCertificate? = nil
     ) throws -> Result<ProviderQuestion, Rejection> {
         var block = HeaderBlock()
         let fields = Provider.shared.fields(
@@ -20,7 +20,7 @@ struct LookupRequestValidatorTests {
         request.begin(&block) { NotificationIdentity(high: 3, low: 4) }
         let validator = LookupRequestValidator(
             authority: Provider.shared.authority, tokens: ProviderTokens(), environment: .production,
-            keys: keys, now: Samples.now)
+            permissions: LookupPermissions(keys: keys, allKeys: allKeys), now: Samples.now)
         var credentials = ProviderCredentials()
         do throws(Rejection) {
             return .success(try validator.admit(request, &credentials))
@@ -42,7 +42,24 @@ struct LookupRequestValidatorTests {
         #expect(lookup.key == "KEY0000001")
     }
 
-    @Test("need a key that the operator has named, and nobody can list all devices")
+    @Test("list all devices for a key that the operator has named for that, and for no other")
+    func all() throws {
+        let question = try admit("/3/tokens?all=true&after=kiosk-1", keys: [], allKeys: ["KEY0000001"]).get()
+        guard case .devices(let lookup) = question else {
+            Issue.record("the question is about a push")
+            return
+        }
+        #expect(lookup.isAll && lookup.names.isEmpty && lookup.tags.isEmpty)
+        #expect(lookup.topic == Samples.topic && lookup.after?.text == "kiosk-1")
+        #expect(try admit("/3/tokens?all=true") == .failure(.forbidden))
+        #expect(try admit("/3/tokens?all=true", allKeys: ["KEY0000002"]) == .failure(.forbidden))
+        for query in ["all", "all=", "all=false", "all=true&tag=lobby", "all=true&device=kiosk-7"] {
+            #expect(
+                try admit("/3/tokens?" + query, allKeys: ["KEY0000001"]) == .failure(.badPath), "\(query)")
+        }
+    }
+
+    @Test("need a key that the operator has named")
     func permission() throws {
         let path = "/3/tokens?tag=lobby"
         func rejection(_ path: String, _ changes: [String: String?] = [:], keys: Set<String> = ["KEY0000001"])

@@ -20,7 +20,7 @@ struct ProviderLookupTests {
 
     @Test("gets the names and device tokens of devices that it can name, and nothing of others")
     func answers() throws {
-        let rig = try ProviderRig(lookupKeys: ["KEY0000001"])
+        let rig = try ProviderRig(lookups: LookupPermissions(keys: ["KEY0000001"]))
         rig.label("kiosk-7", tag)
         for (query, isFound) in [
             ("tag=lobby", true), ("device=KIOSK-7", true), ("device=kiosk-7&tag=lobby", true),
@@ -34,10 +34,37 @@ struct ProviderLookupTests {
         }
     }
 
+    @Test("lists every device that has its app, if the operator has named its key for that")
+    func all() throws {
+        let rig = try ProviderRig(lookups: LookupPermissions(allKeys: ["KEY0000001"]))
+        rig.label("kiosk-7", tag)
+        let device = #"{"name":"kiosk-7","token":"\#(Provider.deviceToken)"}"#
+        for (query, found) in [
+            ("all=true", device), ("all=true&after=kiosk-6", device), ("all=true&after=kiosk-7", ""),
+            ("tag=lobby", device),
+        ] {
+            let stream = try rig.lookUp("/3/tokens?" + query)
+            try rig.run()
+            let answer = try #require(rig.answers.all[stream])
+            #expect(answer.status == 200 && answer.body == #"{"devices":[\#(found)]}"#, "\(query)")
+        }
+    }
+
+    @Test("may not list every device because it may look up those that it names")
+    func namesOnly() throws {
+        let rig = try ProviderRig(
+            lookups: LookupPermissions(keys: ["KEY0000001"], allKeys: ["OTHER"]))
+        rig.label("kiosk-7", tag)
+        let stream = try rig.lookUp("/3/tokens?all=true")
+        try rig.run()
+        let answer = try #require(rig.answers.all[stream])
+        #expect(answer.status == 403 && answer.body == #"{"reason":"Forbidden"}"#)
+    }
+
     @Test("finds no such path where the operator has named no key, and is refused where another one is named")
     func permission() throws {
         for (keys, status, reason) in [([], 405, "MethodNotAllowed"), (["OTHER"], 403, "Forbidden")] {
-            let rig = try ProviderRig(lookupKeys: Set(keys as [String]))
+            let rig = try ProviderRig(lookups: LookupPermissions(keys: Set(keys as [String])))
             rig.label("kiosk-7", tag)
             let stream = try rig.lookUp("/3/tokens?tag=lobby")
             try rig.run()
@@ -48,7 +75,7 @@ struct ProviderLookupTests {
 
     @Test("gets 429 when its key looks up too often, and goes on after a second")
     func pace() throws {
-        let rig = try ProviderRig(lookupKeys: ["KEY0000001"])
+        let rig = try ProviderRig(lookups: LookupPermissions(keys: ["KEY0000001"]))
         var statuses: [Int?] = []
         for _ in 0...Limits.lookupRate.atOnce {
             let stream = try rig.lookUp("/3/tokens?tag=lobby")

@@ -29,7 +29,7 @@ final class ProviderRig {
         fidelity: APNsCompatibility = APNsCompatibility(),
         idleMilliseconds: Int = 60_000, peer: Peer = Peer(address: "test"),
         client settings: SessionSettings = SessionSettings(), quotas: [String] = [],
-        bench: TestBench? = nil, lookupKeys: Set<String> = [], trace: TraceRecorder = TraceRecorder()
+        bench: TestBench? = nil, lookups: LookupPermissions = .init(), trace: TraceRecorder = .init()
     ) throws {
         let context = ShardContext(
             index: 0,
@@ -43,7 +43,7 @@ final class ProviderRig {
             log: logged.log)
         let shardSettings = ShardSettings(
             compatibility: fidelity, providerIdleMilliseconds: idleMilliseconds, bench: bench,
-            lookupKeys: lookupKeys, quotas: QuotaSet(quotas.compactMap(Quota.init)))
+            lookups: lookups, quotas: QuotaSet(quotas.compactMap(Quota.init)))
         shard = Shard(
             context, shardSettings, migrator: ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil }))
         let entry = DeviceEntry(Samples.record)

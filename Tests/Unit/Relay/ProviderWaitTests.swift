@@ -31,7 +31,7 @@ struct ProviderWaitTests {
     @Test("gets the answer when the trace has it, about the app and the environment of its request alone")
     func answer() throws {
         let trace = recorder()
-        let rig = try ProviderRig(lookupKeys: ["KEY0000001"], trace: trace)
+        let rig = try ProviderRig(lookups: LookupPermissions(keys: ["KEY0000001"]), trace: trace)
         let stream = try rig.lookUp(Self.path + "?wait=taken&timeout=7")
         try rig.run()
         let question = try #require(questions.all.first)
@@ -47,7 +47,7 @@ struct ProviderWaitTests {
     @Test("is told to come back when the trace has too much to do, or cannot be read")
     func failures() throws {
         let trace = recorder()
-        let rig = try ProviderRig(lookupKeys: ["KEY0000001"], trace: trace)
+        let rig = try ProviderRig(lookups: LookupPermissions(keys: ["KEY0000001"]), trace: trace)
         for (answer, status) in [(TraceAnswer.busy, 429), ("The disk is gone.", 503)] {
             let stream = try rig.lookUp(Self.path)
             try rig.run()
@@ -65,7 +65,8 @@ struct ProviderWaitTests {
             ("?x=1", 1, 404, "BadPath"), ("", 2, 400, "FeatureNotEnabled"),
         ])
     func refused(_ query: String, _ sample: Int, _ status: Int, _ reason: String) throws {
-        let rig = try ProviderRig(lookupKeys: ["KEY0000001"], trace: recorder(sample: sample))
+        let rig = try ProviderRig(
+            lookups: LookupPermissions(keys: ["KEY0000001"]), trace: recorder(sample: sample))
         let stream = try rig.lookUp(Self.path + query)
         try rig.run()
         let answer = try #require(rig.answers.all[stream])
@@ -76,7 +77,7 @@ struct ProviderWaitTests {
     @Test("has so many questions open, on a connection and with a key, and asks so often")
     func bounds() throws {
         let trace = recorder()
-        let rig = try ProviderRig(lookupKeys: ["KEY0000001"], trace: trace)
+        let rig = try ProviderRig(lookups: LookupPermissions(keys: ["KEY0000001"]), trace: trace)
         let streams = try (0...Limits.listings).map { _ in try rig.lookUp(Self.path) }
         try rig.run()
         #expect(streams.map(rig.answers.status) == Array(repeating: nil, count: Limits.listings) + [429])
@@ -104,7 +105,7 @@ struct ProviderWaitTests {
 
     @Test("is answered at once when the relay ends")
     func drain() throws {
-        let rig = try ProviderRig(lookupKeys: ["KEY0000001"], trace: recorder())
+        let rig = try ProviderRig(lookups: LookupPermissions(keys: ["KEY0000001"]), trace: recorder())
         let stream = try rig.lookUp(Self.path)
         try rig.run()
         rig.drain()
