@@ -63,8 +63,8 @@ package struct PendingQueue {
     /// No pending notification expires before this. Removals do not change it.
     private(set) var expiresFrom = Moment.last
 
-    /// The oldest notification.
-    package var first: Pending? { entries.lazy.compactMap(\.self).first }
+    /// The oldest notification. A lazy sequence would allocate memory, and each report of a shard asks every device.
+    package var first: Pending? { entries.first { $0 != nil } ?? nil }
 
     /// The notification at a row.
     package subscript(row: QueueRow) -> Pending? { place(of: row).flatMap { entries[$0] } }
