@@ -10,10 +10,10 @@ package import PostriderNotifications
 /// the device's reconnecting.
 package struct Device {
     package private(set) var record: DeviceRecord
-    package private(set) var registrations = DeviceRegistrations()
-    package private(set) var backlog = Backlog()
+    package internal(set) var registrations = DeviceRegistrations()
+    package internal(set) var backlog = Backlog()
     /// The connection; nil while the device is away.
-    package private(set) var link: HomeLink?
+    package internal(set) var link: HomeLink?
 
     package init(_ record: DeviceRecord) {
         self.record = record
@@ -260,7 +260,7 @@ package struct Device {
     }
 
     /// Sends pending notifications, in order, until the window is full or the next one has to be read from the disk.
-    private mutating func sendNext(_ now: Moment, _ tally: inout Tally, _ effects: inout [HomeEffect]) {
+    mutating func sendNext(_ now: Moment, _ tally: inout Tally, _ effects: inout [HomeEffect]) {
         while link?.hasRoom == true {
             guard
                 let pending = backlog.queue.next() ?? (link?.isAwake == true ? backlog.queue.nextHeld() : nil)

@@ -52,6 +52,12 @@ package struct HomeLink {
     /// Removes a delivery that was acknowledged and returns its row.
     mutating func remove(_ delivery: UInt64) -> QueueRow? { rows.remove(delivery) }
 
+    /// Ends deliveries that were not sent after all.
+    mutating func end(_ deliveries: [UInt64]) {
+        guard acknowledge(deliveries) == nil else { return }
+        for delivery in deliveries { _ = remove(delivery) }
+    }
+
     // MARK: Holding back
 
     /// How a notification is held back; nil if it is not. It does not matter here whether the device is awake.

@@ -18,8 +18,9 @@ final class WebDeviceSession: ConnectionHandler, HomeSession {
     private(set) var entry: DeviceEntry?
     private var socket = WebSocketConnection()
     private var rules: AutopushSession
-    /// The deliveries under way, by the versions by which the browser acknowledges them.
-    private var deliveries: [String: UInt64] = [:]
+    /// The deliveries under way, by the versions by which the browser acknowledges them. A message has several if it
+    /// was replaced by a newer one that could not be stored, and therefore is delivered again.
+    private var deliveries: [String: [UInt64]] = [:]
     private var ending: DevicePresence.Ending?
     /// The timer for the hello, then for pings.
     private var timer: (any LoopTimer)?
@@ -144,25 +145,30 @@ final class WebDeviceSession: ConnectionHandler, HomeSession {
     }
 
     func deliver(_ notification: Notification, as delivery: UInt64, reportedAs push: UInt64) -> Bool {
+        let version = notification.identity.text
+        if deliveries[version] != nil {
+            // The browser has it, or will get it in its turn.
+            deliveries[version]?.append(delivery)
+            return true
+        }
         guard rules.hasRoom, let entry,
             let subscription = port.home.subscriptions[entry.identity, notification.registration],
             let message = WebPushMessage(stored: notification.payload)
         else { return false }
-        let version = notification.identity.text
-        deliveries[version] = delivery
+        deliveries[version] = [delivery]
         perform(
             rules.deliver(
                 AutopushNotification(channel: subscription.channel, version: version, message: message)))
         return true
     }
 
-    /// A notification was cancelled. If it still waits for its turn, it is not sent any more.
-    func withdraw(_ delivery: UInt64) {
-        guard let version = deliveries.first(where: { $1 == delivery })?.key, rules.withdraw(version),
-            let entry = currentEntry
-        else { return }
+    /// The turn of a message has come that has waited for the one before it. Meanwhile it may have been replaced or
+    /// cancelled, or have expired, or its subscription may have ended: then it is not sent.
+    private func takeTurn(_ version: String) {
+        guard let entry = currentEntry, let waiting = deliveries[version] else { return }
+        if port.isStillToBeSent(waiting, to: entry) { return perform(rules.sendWaiting(version)) }
         deliveries[version] = nil
-        port.acknowledged(delivery, by: entry)
+        perform(rules.withdraw(version))
     }
 
     func cutIfPlanned(with notification: Notification) {}
@@ -205,10 +211,11 @@ final class WebDeviceSession: ConnectionHandler, HomeSession {
                 port.home.take(.register(channel: channel, key: key), of: self)
             case .unregister(let channel): port.home.take(.unregister(channel: channel), of: self)
             case .settle(let version, _):
-                guard let entry = currentEntry, let delivery = deliveries.removeValue(forKey: version) else {
+                guard let entry = currentEntry, let settled = deliveries.removeValue(forKey: version) else {
                     continue
                 }
-                port.acknowledged(delivery, by: entry)
+                port.acknowledged(settled, by: entry)
+            case .turn(let version): takeTurn(version)
             case .send(let text): socket.send(text.span)
             case .close(let close):
                 port.left(self, ending ?? .protocolError)

@@ -130,11 +130,10 @@ final class WebHome {
         _ row: QueueRow, of device: DeviceIdentity, _ number: RegistrationNumber, _ address: ReplyAddress
     ) {
         guard let entry = home.entries[device] else { return refuse(address, .notFound) }
-        let (delivery, isCancelled) = home.with(entry) { device, _, tally, effects in
-            (device.backlog.delivery(of: row), device.cancel(row, of: number, &tally, &effects))
+        let isCancelled = home.with(entry) { device, _, tally, effects in
+            device.cancel(row, of: number, &tally, &effects)
         }
         guard isCancelled else { return refuse(address, .notFound) }
-        if let delivery { (entry.session as? WebDeviceSession)?.withdraw(delivery) }
         confirmRemoval(address)
     }
 

@@ -148,9 +148,16 @@ final class WebPort {
             fields: .init(connection: session.wire?.peer.address, device: entry.identity.description))
     }
 
-    /// A browser has acknowledged a delivery.
-    func acknowledged(_ delivery: UInt64, by entry: DeviceEntry) {
-        let stranger = devices.acknowledged([delivery], by: entry)
+    /// Whether the message of deliveries that have not been sent yet is still to be delivered. If not, they are over.
+    func isStillToBeSent(_ deliveries: [UInt64], to entry: DeviceEntry) -> Bool {
+        devices.with(entry) { device, now, tally, effects in
+            device.isStillToBeSent(deliveries, now: now, &tally, &effects)
+        }
+    }
+
+    /// A browser has acknowledged a message, whose deliveries these are.
+    func acknowledged(_ deliveries: [UInt64], by entry: DeviceEntry) {
+        let stranger = devices.acknowledged(deliveries, by: entry)
         precondition(stranger == nil, "a session acknowledges what it has sent, once")
     }
 

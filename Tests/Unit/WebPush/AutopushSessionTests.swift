@@ -98,23 +98,29 @@ struct AutopushSessionTests {
             let sent = AutopushResponse.notification(notification(next, in: String(next.prefix(1)))).bytes
             #expect(
                 session.receive(acknowledgement(settled))
-                    == [.settle(version: settled, .delivered), .send(sent)])
+                    == [.settle(version: settled, .delivered), .turn(version: next)])
+            #expect(session.deliver(notification("late", in: String(next.prefix(1)))) == [])
+            #expect(session.sendWaiting(next) == [.send(sent)])
+            #expect(session.sendWaiting(next) == [], "it was sent")
         }
         #expect(
             session.receive(acknowledgement("a3", "b2"))
-                == [.settle(version: "a3", .delivered), .settle(version: "b2", .delivered)])
-        #expect(session.isIdle)
+                == [
+                    .settle(version: "a3", .delivered), .turn(version: "late"),
+                    .settle(version: "b2", .delivered), .turn(version: "late"),
+                ])
     }
 
-    @Test("does not send a notification that was withdrawn before its turn came")
+    @Test("does not send a notification that was withdrawn when its turn came")
     func withdrawal() {
         var session = greeted()
         for version in ["a1", "a2", "a3"] { _ = session.deliver(notification(version)) }
-        let withdrawn = ["a1", "a2", "a2"].map { session.withdraw($0) }
-        #expect(withdrawn == [false, true, false], "the first was sent")
-        let sent = AutopushResponse.notification(notification("a3", in: "a")).bytes
         #expect(
-            session.receive(acknowledgement("a1")) == [.settle(version: "a1", .delivered), .send(sent)])
+            session.receive(acknowledgement("a1"))
+                == [.settle(version: "a1", .delivered), .turn(version: "a2")])
+        let withdrawn = ["a1", "a2", "a3"].map { session.withdraw($0) }
+        #expect(withdrawn == [[], [.turn(version: "a3")], []])
+        #expect(session.isIdle && session.deliver(notification("a4")).count == 1)
     }
 
     @Test("closes for a device that sends all the time, but not for one that acknowledges all the time")

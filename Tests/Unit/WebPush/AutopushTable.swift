@@ -67,6 +67,7 @@ extension AutopushSession.Effect {
         case .settle(_, .delivered): "settles it as delivered"
         case .settle(_, .undecryptable): "settles it as not decrypted"
         case .settle(_, .refused): "settles it as refused by the device"
+        case .turn(let version): "lets \(version) have its turn"
         case .send(let bytes): "sends `\(String(decoding: bytes, as: UTF8.self))`"
         case .close(let close): "closes with \(close.code) (\(close.reason))"
         }
