@@ -178,7 +178,9 @@ final class DeviceHome {
     private func perform(for entry: DeviceEntry) {
         for effect in effects {
             switch effect {
-            case .answer(let address, let result): answer(address, result)
+            case .answer(let address, let result):
+                stores.receipts.answered(address, result)
+                answer(address, result)
             case .take(let queued, let delivery):
                 if let delivery { send(queued, as: delivery, to: entry) }
                 stores.store(queued, isSent: delivery != nil, &entry.promptness)

@@ -113,7 +113,7 @@ final class Shard {
         let keepsExpired = home.sweep()
         if !keepsExpired { channels.sweep() }
         channels.removeForbidden()
-        web.home.sweep()
+        web.home.sweep(isClockInDoubt: keepsExpired)
         home.watchBalance()
         home.saveSightings()
         if index == 0 {

@@ -8,6 +8,9 @@ final class ReceiptPromises {
         var receipt: Receipt
         /// Whether the promise is on the disk. Until then an outcome is not told to anybody.
         var isDurable = false
+        /// Whether the sender was told that its message is accepted. Until then it may still be refused, and is
+        /// promised nothing then.
+        var isAccepted = false
         /// Whether a newer message has replaced this one, which is kept until the newer one is durable.
         var isReplaced = false
     }
@@ -15,6 +18,8 @@ final class ReceiptPromises {
     private let context: ShardContext
     private let changes: RegistryChanges
     private var promises: [QueueRow: Promise] = [:]
+    /// The rows of messages whose senders have no answer yet.
+    private var unanswered: [ReplyAddress: QueueRow] = [:]
     /// Receipts whose outcome the disk has refused so far.
     private var unsaved: [Receipt] = []
 
@@ -33,23 +38,32 @@ final class ReceiptPromises {
     /// one was not kept, because the relay was killed: as far as the relay knows, it was not acknowledged.
     func restore(_ receipts: [Receipt], isPending: (Receipt) -> Bool) {
         for receipt in receipts where receipt.outcome == nil {
-            promises[receipt.row] = Promise(receipt: receipt, isDurable: true)
+            promises[receipt.row] = Promise(receipt: receipt, isDurable: true, isAccepted: true)
             if !isPending(receipt) { end(receipt.row, .ended) }
         }
     }
 
-    /// Promises a receipt, before its message is offered to its device.
-    func add(_ receipt: Receipt) {
+    /// Promises a receipt, before its message is offered to its device. The sender of the message gets its answer at
+    /// `address`.
+    func add(_ receipt: Receipt, for address: ReplyAddress) {
         promises[receipt.row] = Promise(receipt: receipt)
+        unanswered[address] = receipt.row
         context.outbox.send(.receipt(.put(receipt)))
     }
 
-    /// Whether the message at a row has ended, and nobody was told yet.
-    func hasEnded(_ row: QueueRow) -> Bool { promises[row]?.receipt.outcome != nil }
+    /// The sender of a message gets its answer. If the message is refused, also after some time, nothing is promised.
+    func answered(_ address: ReplyAddress, _ result: PushResult) {
+        guard !unanswered.isEmpty, let row = unanswered.removeValue(forKey: address) else { return }
+        switch result {
+        case .accepted:
+            promises[row]?.isAccepted = true
+            finishIfOver(row)
+        case .rejected: withdraw(row)
+        }
+    }
 
-    /// Drops the promise of the message at a row of the queue, because its device has refused it.
-    func withdraw(_ row: QueueRow) {
-        promises[row] = nil
+    private func withdraw(_ row: QueueRow) {
+        guard promises.removeValue(forKey: row) != nil else { return }
         context.outbox.send(.receipt(.remove(row)))
     }
 
@@ -59,10 +73,9 @@ final class ReceiptPromises {
         changes.confirm { [unowned self] result in
             if result.isSuccess {
                 promises[row]?.isDurable = true
-                if let receipt = promises[row]?.receipt, receipt.outcome != nil { finish(receipt) }
+                finishIfOver(row)
             } else {
-                promises[row] = nil
-                context.outbox.send(.receipt(.remove(row)))
+                withdraw(row)
             }
             then(result.isSuccess)
         }
@@ -98,12 +111,20 @@ final class ReceiptPromises {
         promise.receipt.outcome = outcome
         promises[row] = promise
         context.outbox.send(.receipt(.put(promise.receipt)))
-        if promise.isDurable { finish(promise.receipt) }
+        finishIfOver(row)
+    }
+
+    /// Passes the receipt of a message on that has ended, if its sender has been promised it.
+    private func finishIfOver(_ row: QueueRow) {
+        guard let promise = promises[row], promise.receipt.outcome != nil, promise.isDurable,
+            promise.isAccepted
+        else { return }
+        promises[row] = nil
+        finish(promise.receipt)
     }
 
     /// Passes a receipt on when its outcome is durable.
     private func finish(_ receipt: Receipt) {
-        promises[receipt.row] = nil
         changes.confirm { [unowned self] result in
             guard result.isSuccess else { return unsaved.append(receipt) }
             let home = context.home(of: receipt.subscription.identity)

@@ -50,10 +50,10 @@ final class WebHome {
 
     private var promises: ReceiptPromises { home.stores.receipts }
 
-    /// Looks after receipts, some times a minute.
-    func sweep() {
+    /// Looks after receipts, some times a minute. While the clock is in doubt, none is removed.
+    func sweep(isClockInDoubt: Bool) {
         promises.sweep()
-        readers.sweep()
+        if !isClockInDoubt { readers.sweep() }
     }
 
     /// A device was removed.
@@ -78,14 +78,9 @@ final class WebHome {
                 context.outbox.send(.web(.queued(address, row)), to: Int(address.shard))
             }
             let receipt = push.receipt(at: row, context.now)
-            if let receipt { promises.add(receipt) }
+            if let receipt { promises.add(receipt, for: address) }
             home.offer(notification, at: row, to: entry, address)
-            guard receipt != nil else { return }
-            if entry.device.backlog.isPending(row) || promises.hasEnded(row) {
-                confirmReceipt(at: row, address)
-            } else {
-                promises.withdraw(row)
-            }
+            if promises.contains(row) { confirmReceipt(at: row, address) }
         } catch {
             refuse(address, error)
         }

@@ -179,6 +179,24 @@ struct WebReceiptTests {
         #expect(house.ledger.receipts.last == .remove(rows[1]))
     }
 
+    @Test("is not given for a message that was refused after a while, because its device was removed")
+    func refusedLater() throws {
+        leave()
+        let (_, receipts) = try post()
+        let refused = try house.post(
+            "b", to: endpoint,
+            ["Prefer": "respond-async", "Link": "<\(receipts)>; rel=\"urn:ietf:params:push:receipt\""])
+        let entry = try #require(house.shard.home.entries.values.first { _ in true })
+        #expect(house.shard.home.remove(entry.identity))
+        house.run()
+        #expect(refused.status == 404)
+        house.commit()
+        house.commit()
+        #expect(try read(receipts).count == 1, "only the first was accepted")
+        let removed = house.ledger.receipts.filter { if case .remove = $0 { true } else { false } }
+        #expect(removed.count == 1)
+    }
+
     @Test("survives a restart, whether its message has ended before, during or after it")
     func restart() throws {
         leave()
@@ -257,6 +275,12 @@ struct WebReceiptTests {
         let (_, other) = try post(["Link": "<\(message)>; rel=\"urn:ietf:params:push:receipt\""])
         #expect(other != receipts)
         try acknowledge()
+        #expect(try read(receipts).count == 1)
+        // A clock that is wrong for a moment ends nothing.
+        house.clock.shiftMilliseconds = 365 * 24 * 60 * 60 * 1000
+        house.clock.advance(byMilliseconds: 11_000)
+        house.run()
+        house.clock.shiftMilliseconds = 0
         #expect(try read(receipts).count == 1)
         house.clock.advance(byMilliseconds: (Int(Limits.receiptDays) * 24 * 60 * 60 + 60) * 1000)
         house.run()
