@@ -47,7 +47,8 @@ public protocol ClusterStore: AnyObject {
 /// - Rows of such partitions are not removed, which is no error: they belong to their new owner.
 ///
 /// ``Store/loadRegistry()`` returns what every node has (token secrets, keys, topics, channels and their broadcasts),
-/// and ``Store/scanQueue(_:)`` visits nothing: devices and notifications are loaded by partition. A
+/// and ``Store/scanQueue(_:)`` and ``Store/loadReceipts()`` find nothing: devices, notifications and receipts are
+/// loaded by partition. A
 /// ``RegistryChange/noteRun(_:)`` changes nothing, because a node's run says nothing about other nodes' devices.
 public protocol PartitionStore: Store {
     /// Reads partitions that the node has: devices, registrations, subscriptions, presences and labels as the
@@ -57,4 +58,10 @@ public protocol PartitionStore: Store {
     func load(
         _ partitions: Set<Partition>, visit: (QueueEntry) -> Void
     ) throws(StoreError) -> Registry
+
+    /// Returns the receipts of Web Push that partitions have which the node has (``Partition``), in
+    /// the order of rows. A node that takes partitions over goes on with them.
+    ///
+    /// - Throws: ``StoreError`` of kind ``StoreError/Kind/misplaced`` if the node does not have all of the partitions.
+    func loadReceipts(of partitions: Set<Partition>) throws(StoreError) -> [Receipt]
 }

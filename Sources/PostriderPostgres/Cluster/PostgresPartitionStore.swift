@@ -34,6 +34,12 @@ public final class PostgresPartitionStore: PartitionStore {
         return registry
     }
 
+    /// Returns the receipts of partitions that the node has.
+    public func loadReceipts(of partitions: Set<Partition>) throws(StoreError) -> [Receipt] {
+        try store.checkOwnership(of: partitions)
+        return try store.reader().receipts(of: partitions)
+    }
+
     /// Applies changes to the registry in order, all or none.
     public func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
         store.apply(changes, completion: completion)

@@ -2,10 +2,11 @@ import PostriderNotifications
 
 /// The statements of the table for receipts of Web Push.
 enum ReceiptStatements {
-    /// Returns all receipts in the order of rows.
-    static let load = """
-        SELECT number, device, registration, subscription, expires_at, outcome FROM receipt ORDER BY number
-        """
+    /// Returns receipts, in any order.
+    static let load = "SELECT number, device, registration, subscription, expires_at, outcome FROM receipt"
+
+    /// The identity whose partition has a receipt.
+    static let placed = "(CASE WHEN outcome IS NULL THEN device ELSE subscription END)"
 
     /// The statement of a change.
     static func of(_ change: ReceiptChange) -> Request {

@@ -87,7 +87,17 @@ struct RegistryReader {
     }
 
     /// Returns all receipts in the order of rows.
-    func receipts() throws(StoreError) -> [Receipt] { try all(ReceiptStatements.load, Receipt.init(row:)) }
+    func receipts() throws(StoreError) -> [Receipt] {
+        try all("\(ReceiptStatements.load) ORDER BY number", Receipt.init(row:))
+    }
+
+    /// Returns the receipts of partitions in the order of rows.
+    func receipts(of partitions: Set<Partition>) throws(StoreError) -> [Receipt] {
+        let column = ReceiptStatements.placed
+        return try all(
+            Self.request(ReceiptStatements.load, of: partitions, by: "number", in: column),
+            Receipt.init(row:))
+    }
 
     private static func request(
         _ sql: String, of partitions: Set<Partition>?, by order: String, in column: String

@@ -38,12 +38,17 @@ public final class MemoryPartitionStore: PartitionStore {
         return registry.devices(in: partitions)
     }
 
-    /// Returns the receipts of messages whose devices the node has.
+    /// Returns nothing, as ``scanQueue(_:)`` visits nothing.
     public func loadReceipts() throws(StoreError) -> [Receipt] {
-        let name = try node().name
-        return try store.loadReceipts().filter {
-            cluster.placement.owner(of: Partition(of: $0.device)) == name
-        }
+        try cluster.check()
+        return []
+    }
+
+    /// Returns the receipts of partitions that the node has.
+    public func loadReceipts(of partitions: Set<Partition>) throws(StoreError) -> [Receipt] {
+        let receipts = try store.loadReceipts()
+        try checkOwnership(of: partitions)
+        return receipts.filter { partitions.contains(Partition(of: $0)) }
     }
 
     /// Applies changes to the registry in order, all or none.

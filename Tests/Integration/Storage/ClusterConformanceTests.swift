@@ -213,4 +213,28 @@ import Testing
         let (older, newer) = (try #require(try a.node("a")), try #require(try b.node("b")))
         #expect(newer.generation > older.generation)
     }
+
+    @Test("A node that takes a partition over gets its receipts", arguments: Engine.fenced)
+    func receipts(_ engine: Engine) throws {
+        let ground = try ClusterGround(engine)
+        let (a, b) = (try ground.member("a", claiming: [1, 2]), try ground.member("b"))
+        let (first, second) = (try ground.ledger(of: a), try ground.ledger(of: b))
+        func receipt(_ row: Int64, _ outcome: Receipt.Outcome?) -> Receipt {
+            Receipt(
+                row: QueueRow(row), device: device(in: 1), registration: RegistrationNumber(1),
+                subscription: ReceiptSubscription(device(in: 2)), expiresAt: Moment(milliseconds: 9),
+                outcome: outcome)
+        }
+        var batch = QueueBatch()
+        batch.receipts = [.put(receipt(2, nil)), .put(receipt(1, nil)), .put(receipt(3, .delivered))]
+        first.commit(batch) { result in #expect(throws: Never.self) { try result.get() } }
+        #expect(try first.loadReceipts().isEmpty, "they are loaded by partition")
+        failure(.misplaced) { _ = try second.loadReceipts(of: [Partition(1)]) }
+        try a.release([1, 2])
+        try b.claim([1, 2])
+        // A promise is kept at the device's home, and a receipt with its outcome where its sender reads it.
+        #expect(try second.loadReceipts(of: [Partition(1)]) == [receipt(1, nil), receipt(2, nil)])
+        #expect(try second.loadReceipts(of: [Partition(2)]) == [receipt(3, .delivered)])
+        #expect(try second.loadReceipts(of: [Partition(1), Partition(2)]).map(\.row.value) == [1, 2, 3])
+    }
 }
