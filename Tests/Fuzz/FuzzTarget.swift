@@ -24,6 +24,7 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "proxies", longestInput: 20_000, run: ProxyAnswers.run),
         FuzzTarget(name: "web", longestInput: 20_000, run: WebDoor.run),
         FuzzTarget(name: "web-push", longestInput: 8192, run: WebPushRequests.run),
+        FuzzTarget(name: "plain-sends", longestInput: 8192, run: PlainSends.run),
         FuzzTarget(name: "autopush", longestInput: 8192, run: AutopushMessages.run),
         FuzzTarget(name: "proxy-headers", longestInput: 4608, run: ProxyHeaders.run),
     ]

@@ -4,7 +4,8 @@ import PostriderWebPush
 
 /// Requests of application servers: lines `name: value`, an empty line, and the body.
 enum WebPushRequests {
-    static func run(_ input: [UInt8]) throws(Contradiction) {
+    /// Reads the fields and the body.
+    static func read(_ input: [UInt8]) -> (fields: [String: [String]], body: [UInt8]) {
         var fields: [String: [String]] = [:]
         var rest = input[...]
         while let end = rest.firstIndex(of: 0x0A) {
@@ -13,7 +14,11 @@ enum WebPushRequests {
             guard let colon = line.firstIndex(of: ":") else { break }
             fields[line[..<colon].lowercased(), default: []].append(line[line.index(after: colon)...].trimmed)
         }
-        let body = Array(rest)
+        return (fields, Array(rest))
+    }
+
+    static func run(_ input: [UInt8]) throws(Contradiction) {
+        let (fields, body) = read(input)
         let outcome = Result { () throws(WebPushRejection) in
             try WebPushRequest(body: body) { fields[$0] ?? [] }
         }

@@ -76,6 +76,20 @@ struct PlainSendTests {
         #expect(house.logged.allSatisfy { !$0.contains(WebHouse.sendToken) })
     }
 
+    @Test("is in the trace with its reason when it is refused")
+    func trace() throws {
+        _ = try send("a", to: "\(Samples.topic.text)/kiosk-7", "send-wrong")
+        _ = try send("a", to: "\(Samples.otherTopic.text)/kiosk-7")
+        _ = try send("a", to: "\(Samples.topic.text)/kiosk-8")
+        _ = try send("a", ["Priority": "9"])
+        house.shard.context.trace.flush()
+        #expect(
+            house.refusals.map(\.reason)
+                == [.missingProviderToken, .topicDisallowed, .badDeviceToken, .badRequestPayload])
+        #expect(house.refusals.map { $0.identity == nil } == [true, true, false, true])
+        #expect(Set(house.refusals.map(\.connection)).count == 4)
+    }
+
     @Test("is refused when the disk fails")
     func failingDisk() throws {
         let sender = try send()
