@@ -97,7 +97,7 @@ let package = Package(
         library("PostriderEndpoints", ["PostriderTransport", "PostriderHTTP2"]),
         library("PostriderHTTP1", ["CPostriderMicrohttpd", "PostriderNotifications", "PostriderTransport"]),
 
-        // 4 · The clients of both protocols, the sender of callbacks, and the library for apps.
+        // 4 · The clients of both protocols, links between nodes, the sender of callbacks, and the library for apps.
         library(
             "PostriderCallbackSender",
             [
@@ -109,6 +109,12 @@ let package = Package(
             [
                 "PostriderNotifications", "PostriderCrypto", "PostriderTLS", "PostriderSystem",
                 "PostriderTransport", "PostriderHTTP2", "PostriderCourier", "PostriderEndpoints",
+            ]),
+        library(
+            "PostriderNodes",
+            [
+                "PostriderNotifications", "PostriderTLS", "PostriderTransport", "PostriderHTTP2",
+                "PostriderCourier", "PostriderEndpoints", "PostriderCluster",
             ]),
         library(
             "PostriderKit",
@@ -152,7 +158,7 @@ let package = Package(
                 "PostriderJSON", "PostriderCaptures", "PostriderRules", "PostriderMetrics",
                 "PostriderDeviceQueue", "PostriderChannels", "PostriderProviderAPI",
                 "PostriderEvidence", "PostriderCallbacks", "PostriderConsole", "PostriderWeb",
-                "PostriderWebPush",
+                "PostriderWebPush", "PostriderCluster",
             ]),
         library(
             "PostriderAgent",
@@ -174,6 +180,7 @@ let package = Package(
                 "PostriderRelay", "PostriderAgent", "PostriderLoad", "PostriderMetrics", "PostriderHTTP1",
                 "PostriderEvidence", "PostriderJournal", "PostriderProxies", "PostriderCallbacks",
                 "PostriderCallbackSender", "PostriderConsole", "PostriderDBus", "PostriderJSON",
+                "PostriderCluster",
             ],
             swiftSettings: house),
         .executableTarget(
@@ -207,6 +214,7 @@ let package = Package(
         tests("PostriderKitTests", "Unit/PostriderKit", ["PostriderKit", "PostriderCourier"]),
         tests("ProviderAPITests", "Unit/ProviderAPI", ["PostriderProviderAPI", "RelayFixtures"]),
         tests("ProxiesTests", "Unit/Proxies", ["PostriderProxies"]),
+        tests("NodesTests", "Unit/Nodes", ["PostriderNodes"]),
         tests("RelayTests", "Unit/Relay", ["PostriderRelay", "PostriderStorage", "RelayFixtures"]),
         tests("RuleFilesTests", "Unit/RuleFiles", ["PostriderRuleFiles"]),
         tests("RulesTests", "Unit/Rules", ["PostriderRules"]),
@@ -236,6 +244,7 @@ let package = Package(
         tests("HTTP1IntegrationTests", "Integration/HTTP1", ["PostriderHTTP1", "PostriderCrypto"]),
         tests("LoadIntegrationTests", "Integration/Load", ["PostriderLoad"]),
         tests("PostriderIntegrationTests", "Integration/postrider", ["postrider"]),
+        tests("NodesIntegrationTests", "Integration/Nodes", ["PostriderNodes"]),
         tests("RelayIntegrationTests", "Integration/Relay", ["PostriderRelay"]),
         tests(
             "StorageIntegrationTests", "Integration/Storage",

@@ -32,6 +32,8 @@ public enum Certificates {
         case server
         /// It authenticates a client to a server that requests it.
         case client
+        /// It authenticates a node of a cluster in both roles.
+        case node
     }
 
     /// Makes a new authority: a self-signed certificate that may sign leaf certificates and no further authorities.
@@ -56,7 +58,7 @@ public enum Certificates {
     ///   - dnsNames: host names of a server; letters, digits, `.`, `-` and `*`.
     ///   - ipAddresses: IPv4 or IPv6 addresses of a server, as text.
     ///   - extensions: further extensions, not critical, such as Apple's in a provider's certificate.
-    ///   - usage: whether it is for a server or a client.
+    ///   - usage: what it is for.
     ///   - keyKind: the kind of the new key.
     ///   - validDays: the validity in days, counted from an hour ago.
     ///   - authority: the authority that signs it.
@@ -76,6 +78,7 @@ public enum Certificates {
             switch usage {
             case .server: "serverAuth"
             case .client: "clientAuth"
+            case .node: "serverAuth,clientAuth"
             }
         try unsafe certificate.extend(NID_basic_constraints, "critical,CA:FALSE", issuer: issuer)
         try unsafe certificate.extend(NID_key_usage, "critical,digitalSignature", issuer: issuer)

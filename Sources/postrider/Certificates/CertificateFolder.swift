@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderCluster
 import PostriderCrypto
 import PostriderNotifications
 import PostriderRelay
@@ -6,14 +7,26 @@ import PostriderSystem
 
 /// A folder with an authority and the certificates that it has issued, each as `NAME.pem` and `NAME.key`.
 struct CertificateFolder {
-    /// The certificates that a folder can have.
-    enum Name: String, CaseIterable {
+    /// A certificate that a folder can have.
+    enum Name: Equatable {
         /// Signs the others. Whoever has its key can be anybody to the relay and its devices.
         case authority
         /// The relay's.
         case relay
         /// A provider's that pushes without tokens.
         case provider
+        /// That of the node of this name in a cluster, with which it accepts and opens links to other nodes.
+        case node(String)
+
+        /// What the names of its files begin with.
+        var text: String {
+            switch self {
+            case .authority: "authority"
+            case .relay: "relay"
+            case .provider: "provider"
+            case .node(let name): "node-\(name)"
+            }
+        }
     }
 
     /// A certificate of the folder.
@@ -34,9 +47,17 @@ struct CertificateFolder {
         self.path = URL(filePath: path, directoryHint: .isDirectory).standardizedFileURL.path
     }
 
-    func certificate(_ name: Name) -> String { "\(path)/\(name.rawValue).pem" }
+    func certificate(_ name: Name) -> String { "\(path)/\(name.text).pem" }
 
-    func key(_ name: Name) -> String { "\(path)/\(name.rawValue).key" }
+    func key(_ name: Name) -> String { "\(path)/\(name.text).key" }
+
+    /// What can be here: the nodes' certificates that are, and the others.
+    private var names: [Name] {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        let nodes = files.filter { $0.hasPrefix("node-") && $0.hasSuffix(".pem") }.sorted()
+            .map { Name.node(String($0.dropFirst(5).dropLast(4))) }
+        return [.authority, .relay, .provider] + nodes
+    }
 
     // MARK: Making
 
@@ -71,6 +92,13 @@ struct CertificateFolder {
             .provider, Certificates.issueProvider(topics, validDays: validDays, authority: authority()))
     }
 
+    /// Makes the certificate of a node.
+    func makeNode(_ node: NodeName, validDays: Int) throws {
+        try refuseExisting(.node(node.text))
+        try put(
+            .node(node.text), Certificates.issueNode(node, validDays: validDays, authority: authority()))
+    }
+
     private func refuseExisting(_ name: Name) throws(CommandFailure) {
         guard try FileText.readIfThere(certificate(name)) != nil else { return }
         throw CommandFailure(
@@ -83,7 +111,8 @@ struct CertificateFolder {
     /// Renews what has at most `days` days left, each for as long as it was made for, and the authority if it would
     /// end before what it signs. Returns the names of what was renewed.
     func renew(daysLeft days: Int) throws -> [Name] {
-        let due = try [Name.relay, .provider].compactMap { name in try details(name).map { (name, $0) } }
+        let due = try names.filter { $0 != .authority }
+            .compactMap { name in try details(name).map { (name, $0) } }
             .filter { $0.1.daysLeft <= days }
         guard let authority = try details(.authority) else { throw missing }
         let latestEnd = due.map { Self.now + $0.1.validUntil - $0.1.validFrom }.max() ?? 0
@@ -101,12 +130,12 @@ struct CertificateFolder {
         return (renewsAuthority ? [.authority] : []) + due.map(\.0)
     }
 
-    /// The certificates that are here.
+    /// Lists the certificates that are here.
     func list() throws -> [Entry] {
-        let entries = try Name.allCases.compactMap { name in
+        let entries = try names.compactMap { name in
             try details(name).map { details in
                 Entry(
-                    name: name.rawValue, file: certificate(name), subject: details.commonName ?? "",
+                    name: name.text, file: certificate(name), subject: details.commonName ?? "",
                     names: details.userIdentifier ?? details.alternativeNames,
                     validUntil: Listing.time(details.validUntil * 1000), daysLeft: details.daysLeft)
             }

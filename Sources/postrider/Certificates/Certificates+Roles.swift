@@ -1,3 +1,4 @@
+import PostriderCluster
 import PostriderCrypto
 import PostriderNotifications
 import PostriderProviderAPI
@@ -13,6 +14,15 @@ extension Certificates {
         return try issue(
             commonName: String(names[0].prefix(64)), dnsNames: names.filter { !isAddress($0) },
             ipAddresses: names.filter(isAddress), usage: .server, validDays: validDays, authority: authority)
+    }
+
+    /// Makes a node's certificate, for both ends of links between nodes.
+    static func issueNode(
+        _ node: NodeName, validDays: Int, authority: Issued
+    ) throws(CryptoError) -> Issued {
+        try issue(
+            commonName: node.text, dnsNames: [node.text], usage: .node, validDays: validDays,
+            authority: authority)
     }
 
     /// Makes a provider's certificate for these topics, of which there is at least one. Like Apple's, it is valid in

@@ -1,3 +1,4 @@
+import PostriderCluster
 import PostriderNotifications
 import PostriderOptions
 
@@ -11,7 +12,8 @@ enum CertificatesCommand: OperatorCommand {
             withoutServer: name, "make",
             """
             Make an authority in a folder, if it has none, and certificates that it signs (P-256): the \
-            relay's for --name, a provider's for --topic. Existing certificates stay as they are.
+            relay's for --name, a provider's for --topic, a node's for --node. Existing certificates stay as \
+            they are.
             """,
             operands: [.required("FOLDER")],
             options: [
@@ -23,6 +25,9 @@ enum CertificatesCommand: OperatorCommand {
                 .list(
                     "topic", short: "t", "TOPIC",
                     "An app to which a provider with the certificate may push."),
+                .list(
+                    "node", "NAME",
+                    "A node of a cluster. Give the nodes an authority of their own, in a folder of its own."),
                 .value("days", "NUMBER", "How many days they are valid; 365 if not given."),
                 .value(
                     "authority-days", "NUMBER",
@@ -73,8 +78,17 @@ enum CertificatesCommand: OperatorCommand {
             }
             return topic
         }
-        guard !names.isEmpty || !topics.isEmpty else {
-            throw options.error("give --name for a relay's certificate, --topic for a provider's, or both")
+        let nodes = try options.list("node").map { text in
+            guard let name = NodeName(text) else {
+                throw options.error(
+                    "--node must be a name of at most \(NodeName.mostBytes) lower-case letters, digits, "
+                        + "hyphens and dots, not '\(text)'")
+            }
+            return name
+        }
+        guard !names.isEmpty || !topics.isEmpty || !nodes.isEmpty else {
+            throw options.error(
+                "give --name for a relay's certificate, --topic for a provider's, --node for a node's")
         }
         let validDays = try options.integer("days", in: days) ?? 365
         let authorityDays = try options.integer("authority-days", in: days) ?? 3650
@@ -96,6 +110,11 @@ enum CertificatesCommand: OperatorCommand {
             Console.say(
                 "\(folder.certificate(.provider)), \(folder.key(.provider)): a provider's; the relay "
                     + "takes it with 'provider-trust: \(folder.certificate(.authority))'.")
+        }
+        for node in nodes {
+            try folder.makeNode(node, validDays: validDays)
+            let name = CertificateFolder.Name.node(node.text)
+            Console.say("\(folder.certificate(name)), \(folder.key(name)): those of node \(node).")
         }
     }
 

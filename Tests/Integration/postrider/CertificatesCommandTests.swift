@@ -28,7 +28,7 @@ struct CertificatesCommandTests {
     func making() async throws {
         try await withFolder { folder in
             #expect(await run("make", path, "--name", "relay.example.net", "--topic", "com.example.app") == 0)
-            for name in CertificateFolder.Name.allCases {
+            for name in [CertificateFolder.Name.authority, .relay, .provider] {
                 #expect(try mode(folder.certificate(name)) == 0o644 && mode(folder.key(name)) == 0o600)
             }
             let certificate = try String(contentsOfFile: folder.certificate(.relay), encoding: .utf8)
@@ -39,6 +39,26 @@ struct CertificatesCommandTests {
                 alpn: ["h2"], allowsMissingALPN: true, clientCertificates: .none)
             #expect(await run("make", path, "--name", "other.example.net") == 2)
             #expect(try String(contentsOfFile: folder.certificate(.relay), encoding: .utf8) == certificate)
+        }
+    }
+
+    @Test("makes certificates of nodes for both ends of a link, lists and renews them")
+    func nodes() async throws {
+        try await withFolder { folder in
+            #expect(await run("make", path, "--node", "a", "--node", "b.example", "--days", "10") == 0)
+            #expect(await run("make", path, "--node", "a") == 2)
+            #expect(await run("make", path, "--node", "A") == 2)
+            #expect(try folder.list().map(\.name) == ["authority", "node-a", "node-b.example"])
+            let certificate = folder.certificate(.node("b.example"))
+            let before = try String(contentsOfFile: certificate, encoding: .utf8)
+            #expect(try folder.renew(daysLeft: 30) == [.node("a"), .node("b.example")])
+            #expect(try String(contentsOfFile: certificate, encoding: .utf8) != before)
+            for purpose in ["sslserver", "sslclient"] {
+                let (status, said) = try openssl(
+                    "verify", "-x509_strict", "-CAfile", folder.certificate(.authority), "-purpose", purpose,
+                    "-verify_hostname", "b.example", certificate)
+                #expect(status == 0, "\(said)")
+            }
         }
     }
 
