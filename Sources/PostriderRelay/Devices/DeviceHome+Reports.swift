@@ -1,9 +1,17 @@
+import PostriderCourier
 import PostriderDeviceQueue
 import PostriderNotifications
 import PostriderProviderAPI
 
 /// What the operator and the log are told about the devices of one shard.
 extension DeviceHome {
+    /// A device reports what became of notifications: the trace gets as many reports as the device may send.
+    func reported(_ report: Report, by entry: DeviceEntry) {
+        for event in report.events where entry.unreported.spend() {
+            context.trace.note(event, by: entry.identity, at: context.now)
+        }
+    }
+
     /// The counters and the other numbers about devices.
     var report: ShardReport {
         var report = ShardReport()

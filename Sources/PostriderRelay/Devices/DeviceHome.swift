@@ -90,25 +90,25 @@ final class DeviceHome {
 
     // MARK: A push's life
 
-    /// Passes a push to its device's home: this shard or another one. `address` is answered once, unless this returns
-    /// a rejection.
+    /// Passes a push to its device's home: this shard, or another one, which may be on another node. `address` is
+    /// answered once, unless this returns a rejection.
     func route(_ notification: Notification, _ address: ReplyAddress) -> Rejection? {
-        let shard = context.home(of: notification.device)
-        guard !context.outbox.isCongested(shard) else { return .tooManyRequests }
-        if shard == context.index {
+        guard let place = context.outbox.place(of: notification.device) else { return .serviceUnavailable }
+        guard !context.outbox.isCongested(place) else { return .tooManyRequests }
+        if place == context.index {
             offer(notification, address)
         } else {
-            context.outbox.send(.push(.deliver(notification, address)), to: shard)
+            context.outbox.send(.push(.deliver(notification, address)), to: place)
         }
         return nil
     }
 
     /// Offers a push to its device.
     func offer(_ notification: Notification, _ address: ReplyAddress) {
-        guard let entry = entries[notification.device] else {
-            answer(address, .rejected(.badDeviceToken))
-            return
-        }
+        // Another node may have sent it before it knew that this one does not serve the device any more.
+        let device = notification.device
+        guard !context.outbox.isElsewhere(device) else { return refuse(address, .serviceUnavailable) }
+        guard let entry = entries[device] else { return refuse(address, .badDeviceToken) }
         offer(notification, at: context.rows.draw(), to: entry, address)
     }
 
@@ -198,6 +198,8 @@ final class DeviceHome {
         effects.removeAll(keepingCapacity: true)
     }
 
+    private func refuse(_ address: ReplyAddress, _ reason: Rejection) { answer(address, .rejected(reason)) }
+
     /// Answers a push on whichever shard its provider is connected.
     private func answer(_ address: ReplyAddress, _ result: PushResult) {
         guard Int(address.shard) != context.index else { return providers.answer(address, result) }
@@ -214,13 +216,6 @@ final class DeviceHome {
         entry.unreported.earn()
         let connection = TraceEvent.connection(session.number, ofShard: context.index)
         context.trace.note(.sent, queued.row, detail: connection, at: context.now)
-    }
-
-    /// A device reports what became of notifications: the trace gets as many reports as the device may send.
-    func reported(_ report: Report, by entry: DeviceEntry) {
-        for event in report.events where entry.unreported.spend() {
-            context.trace.note(event, by: entry.identity, at: context.now)
-        }
     }
 
     // MARK: Time

@@ -12,29 +12,57 @@ final class Outbox {
     private let ownIndex: Int?
     private let shards: [Post<ShardMessage>]
     private let ledger: Post<LedgerCommand>
+    private let nodes: Post<NodeMessage>?
     private var toShards: [[ShardMessage]]
     private var toLedger: [LedgerCommand] = []
+    private var toNodes: [NodeMessage] = []
+    /// Where devices have their homes; nil without a cluster, where all have them on this relay.
+    var places: PartitionPlaces?
 
-    /// The outbox of shard `ownIndex`; nil for the ledger or the trace.
-    init(ownIndex: Int?, shards: [Post<ShardMessage>], ledger: @escaping Post<LedgerCommand>) {
+    /// The outbox of shard `ownIndex`; nil for the ledger or the trace. `nodes` takes messages for other nodes; nil
+    /// without a cluster.
+    init(
+        ownIndex: Int?, shards: [Post<ShardMessage>], ledger: @escaping Post<LedgerCommand>,
+        nodes: Post<NodeMessage>? = nil
+    ) {
         precondition(ownIndex.map(shards.indices.contains) ?? true, "a shard is one of the shards")
         self.ownIndex = ownIndex
         self.shards = shards
         self.ledger = ledger
+        self.nodes = nodes
         toShards = Array(repeating: [], count: shards.count)
     }
 
     /// The number of shards.
     var shardCount: Int { shards.count }
 
-    /// Whether messages to this shard or to the ledger wait because its mailbox is full.
-    func isCongested(_ shard: Int) -> Bool {
-        toShards[shard].count >= Limits.mailboxMessages || toLedger.count >= Limits.mailboxMessages
+    /// The place of the home of a device, on this node or another one; nil while no node that can be reached serves it.
+    func place(of device: DeviceIdentity) -> Int? {
+        switch places?.place(of: device) {
+        case nil, .here: device.home(among: shardCount)
+        case .node(let link): ShardPlace(link: link).number
+        case .nowhere: nil
+        }
     }
 
-    /// Adds a message to a shard, which may be this one.
-    func send(_ message: ShardMessage, to shard: Int) {
-        toShards[shard].append(message)
+    /// Whether another node may serve a device, or none does.
+    func isElsewhere(_ device: DeviceIdentity) -> Bool {
+        places.map { $0.place(of: device) != .here } ?? false
+    }
+
+    /// Whether messages to this place (a ``ShardPlace``) or to the ledger wait because a mailbox is full.
+    func isCongested(_ place: Int) -> Bool {
+        let waiting = toShards.indices.contains(place) ? toShards[place].count : toNodes.count
+        return waiting >= Limits.mailboxMessages || toLedger.count >= Limits.mailboxMessages
+    }
+
+    /// Adds a message to a place (a ``ShardPlace``): a shard, which may be this one, or another node.
+    func send(_ message: ShardMessage, to place: Int) {
+        guard toShards.indices.contains(place) else {
+            precondition(nodes != nil && ShardPlace(place).link != nil, "a shard is one of the shards")
+            return toNodes.append(NodeMessage(message: message, place: ShardPlace(place)))
+        }
+        toShards[place].append(message)
     }
 
     /// Adds a message to every shard, including this one.
@@ -56,6 +84,7 @@ final class Outbox {
     /// Posts everything that is addressed to others. Returns whether nothing is left.
     func post() -> Bool {
         var isEmpty = toLedger.isEmpty || ledger(&toLedger)
+        if !toNodes.isEmpty, let nodes { isEmpty = nodes(&toNodes) && isEmpty }
         for shard in toShards.indices where shard != ownIndex && !toShards[shard].isEmpty {
             isEmpty = shards[shard](&toShards[shard]) && isEmpty
         }

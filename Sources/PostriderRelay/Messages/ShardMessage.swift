@@ -81,6 +81,8 @@ enum RegistryMessage: Sendable {
     case applied(ticket: UInt64, Result<Void, StoreError>)
     /// To every shard: ``PolicyInForce`` has a newer access policy, of at least this generation.
     case policyChanged(generation: UInt64)
+    /// To every shard of a node: devices have their homes there from now on.
+    case placed(PartitionPlaces)
 }
 
 /// The messages about the operator's questions.

@@ -180,6 +180,7 @@ final class Shard {
             context.updatePolicy()
             if !context.quotas.areNone { home.chargeAll() }
             channels.removeForbidden()
+        case .registry(.placed(let places)): context.outbox.places = places
         case .control(.question(let question, let id, let asker)):
             context.outbox.send(.control(.reply(reply(to: question), id: id)), to: asker)
         case .control(.reply(let reply, let id)): queries.collect(reply, id)

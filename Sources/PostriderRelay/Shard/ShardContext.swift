@@ -53,7 +53,7 @@ final class ShardContext {
         return lastNumber
     }
 
-    /// The index of the home of a device.
+    /// The index of the home of a device, among the shards of the node that has its partition.
     func home(of device: DeviceIdentity) -> Int { device.home(among: outbox.shardCount) }
 
     /// How often enrolment keys were used, on all shards.

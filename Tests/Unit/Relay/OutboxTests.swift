@@ -104,6 +104,24 @@ struct OutboxTests {
         #expect(outbox.isCongested(0) && outbox.isCongested(1) && outbox.isCongested(2))
     }
 
+    @Test("posts to other nodes in order, and is congested for them while their switch takes nothing")
+    func nodes() {
+        let nodes = Box<NodeMessage>(room: 1)
+        let outbox = Outbox(
+            ownIndex: 0, shards: [{ $0.isEmpty }], ledger: { [ledger] in ledger.post(&$0) },
+            nodes: { nodes.post(&$0) })
+        let places = [ShardPlace(link: 2), ShardPlace(link: 1, shard: 7)]
+        for place in places { outbox.send(answer(1), to: place.number) }
+        #expect(!outbox.post())
+        #expect(nodes.messages.map(\.place) == [places[0]])
+        for stream in 0..<Limits.mailboxMessages { outbox.send(answer(stream), to: places[0].number) }
+        #expect(outbox.isCongested(places[1].number) && !outbox.isCongested(0))
+        nodes.room = .max
+        #expect(outbox.post())
+        #expect(nodes.messages.prefix(2).map(\.place) == places && !outbox.isCongested(places[1].number))
+        #expect(places[1].link == 1 && places[1].shard == 7 && ShardPlace(3).link == nil)
+    }
+
     @Test("says to all: the own shard, too")
     func sendToAll() {
         let outbox = outbox()

@@ -23,6 +23,7 @@ final class ProviderRig {
     private let session: ProviderSession
     private let client: HTTP2Connection
     private let ledger = LedgerBox()
+    private let nodes = NodeBox()
 
     init(
         _ environment: PostriderNotifications.Environment = .production,
@@ -35,7 +36,8 @@ final class ProviderRig {
             index: 0,
             scheduler: clock,
             outbox: Outbox(
-                ownIndex: 0, shards: [{ $0.isEmpty }], ledger: { [ledger] in ledger.take(&$0) }),
+                ownIndex: 0, shards: [{ $0.isEmpty }], ledger: { [ledger] in ledger.take(&$0) },
+                nodes: { [nodes] in nodes.take(&$0) }),
             rows: RowSequence(after: QueueRow(0)),
             codec: try DeviceTokenCodec(secrets: [Provider.secret]),
             policies: PolicyInForce(Provider.shared.authority),
@@ -163,6 +165,15 @@ final class ProviderRig {
 
     func drain() { turn { shard.drain() } }
 
+    /// Lets the shard receive a message.
+    func receive(_ message: ShardMessage) {
+        var messages = [message]
+        turn { shard.receive(&messages) }
+    }
+
+    /// The messages for other nodes, which are taken.
+    func takeForNodes() -> [NodeMessage] { nodes.takeAll() }
+
     /// The shard's counters.
     var report: ShardReport { shard.report }
 
@@ -277,24 +288,4 @@ final class Numbers: RandomSource {
     }
 
     func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) } }
-}
-
-/// The commands that the ledger has got.
-private final class LedgerBox {
-    var isStopped = false
-    private var stored: [StoredRow] = []
-
-    func take(_ messages: inout [LedgerCommand]) -> Bool {
-        guard !isStopped else { return false }
-        for case .store(let queued, _) in messages {
-            stored.append(StoredRow(device: queued.notification.device, row: queued.row))
-        }
-        messages.removeAll()
-        return true
-    }
-
-    func takeStored() -> [StoredRow] {
-        defer { stored = [] }
-        return stored
-    }
 }

@@ -1,3 +1,4 @@
+import PostriderCluster
 import PostriderCourier
 import PostriderNotifications
 import PostriderProviderAPI
@@ -156,6 +157,7 @@ struct ShardMessageTests {
         + [
             .registry(.applied(ticket: 1, .success(()))), .registry(.applied(ticket: 1, .failure(failure))),
             .registry(.policyChanged(generation: 2)),
+            .registry(.placed(PartitionPlaces(Array(repeating: .nowhere, count: Partition.count)))),
         ]
         + controls.map { .control($0) } + web.map { .web($0) } + [
             .lifecycle(.drain), .lifecycle(.settingsChanged), .lifecycle(.stop),
@@ -193,6 +195,7 @@ struct ShardMessageTests {
         case .web(.arrived): "arrived browser"
         case .registry(.applied): "applied"
         case .registry(.policyChanged): "policy"
+        case .registry(.placed): "places"
         case .control(.question): "question"
         case .control(.reply): "reply"
         case .control(.measure): "measure"
@@ -226,7 +229,7 @@ struct ShardMessageTests {
     }
 
     @Test("of every kind is looked at")
-    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 40) }
+    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 41) }
 
     @Test("would be seen to hold an object or a closure if it did")
     private func seen() {

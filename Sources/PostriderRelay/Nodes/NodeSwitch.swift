@@ -1,0 +1,128 @@
+import PostriderCourier
+import PostriderNotifications
+
+/// Passes messages between the shards of this node and other nodes. It has no I/O: whoever owns it sends the bytes.
+///
+/// Each push for another node is answered exactly once: by that node, or with 503 when the link to it ends first. Then
+/// nobody knows whether the push was accepted there, and its provider sends it again with the same `apns-id`.
+final class NodeSwitch {
+    /// What a switch needs of its surroundings.
+    struct Surroundings {
+        /// The number of this node's shards.
+        let shardCount: Int
+        /// Posts a message to a shard. Returns false if its mailbox is full.
+        let post: (ShardMessage, _ shard: Int) -> Bool
+        /// Posts an answer to a shard even if its mailbox is full: a shard asks for as many as it can take.
+        let postAnswer: (ShardMessage, _ shard: Int) -> Void
+        /// Whether a link takes another request.
+        let takesRequest: (_ link: Int) -> Bool
+        /// Sends bytes over a link; nothing happens if it has ended.
+        let send: ([UInt8], _ link: Int) -> Void
+        let log: Log
+    }
+
+    /// How much was passed on, for metrics.
+    struct Counters: Equatable {
+        /// Pushes of this node's providers that were sent to other nodes.
+        var sent: UInt64 = 0
+        /// Pushes of other nodes' providers.
+        var received: UInt64 = 0
+        /// Pushes that were refused with 429, because too much waits for their node.
+        var refused: UInt64 = 0
+        /// Pushes that were answered with 503, because the link to their node was not there or has ended.
+        var lost: UInt64 = 0
+    }
+
+    private let around: Surroundings
+    /// The requests that wait for an answer over each link that this node has opened.
+    private var waiting: [Int: Set<ReplyAddress>] = [:]
+    private(set) var counters = Counters()
+
+    init(_ surroundings: Surroundings) { around = surroundings }
+
+    // MARK: Links
+
+    /// A link to another node is open, over which requests may be sent.
+    func opened(_ link: Int) { waiting[link] = [] }
+
+    /// A link to another node has ended: the pushes under way are answered.
+    func ended(_ link: Int) {
+        // In an order that does not depend on hashes, because the same seed has to lead to the same run.
+        let addresses = (waiting.removeValue(forKey: link) ?? []).sorted {
+            ($0.shard, $0.connection, $0.stream) < ($1.shard, $1.connection, $1.stream)
+        }
+        for address in addresses { lose(address) }
+    }
+
+    private func lose(_ address: ReplyAddress) {
+        counters.lost += 1
+        answer(address, .rejected(.serviceUnavailable))
+    }
+
+    private func answer(_ address: ReplyAddress, _ result: PushResult) {
+        around.postAnswer(.push(.answer(address, result)), Int(address.shard))
+    }
+
+    // MARK: From shards
+
+    /// Sends a shard's message to another node.
+    func pass(_ letter: NodeMessage) {
+        guard let link = letter.place.link else {
+            preconditionFailure("a message for a shard of this node needs no link")
+        }
+        switch letter.message {
+        case .push(.deliver(_, let address)):
+            guard waiting[link] != nil else { return lose(address) }
+            guard waiting[link]?.count ?? 0 < Limits.nodeRequests, around.takesRequest(link) else {
+                counters.refused += 1
+                return answer(address, .rejected(.tooManyRequests))
+            }
+            waiting[link]?.insert(address)
+            counters.sent += 1
+            send(letter.message, over: link)
+        case .push(.answer(let address, let result)):
+            send(.push(.answer(address.withoutLink, result)), over: link)
+        default: preconditionFailure("messages of this kind do not leave the node yet")
+        }
+    }
+
+    private func send(_ message: ShardMessage, over link: Int) {
+        do throws(CourierError) {
+            guard let bytes = try message.encoded() else {
+                preconditionFailure("what leaves a node can be encoded")
+            }
+            around.send(bytes, link)
+        } catch {
+            preconditionFailure("a push is smaller than a message may be: \(error)")
+        }
+    }
+
+    // MARK: From nodes
+
+    /// Another node has sent a message over a link.
+    ///
+    /// - Throws: an error that ends the link, if the node does not keep to the protocol.
+    func receive(_ bytes: Span<UInt8>, from link: Int) throws(CourierError) {
+        switch try ShardMessage(decoding: bytes) {
+        case .push(.deliver(let notification, let address)):
+            guard waiting[link] == nil else {
+                throw .outOfOrder("A node sends requests over the link that it has opened.")
+            }
+            guard (0..<Int32(Limits.shardsOfNode)).contains(address.shard) else {
+                throw .outOfOrder("A push comes from a shard that a node cannot have.")
+            }
+            counters.received += 1
+            let here = address.through(link)
+            let home = notification.device.home(among: around.shardCount)
+            guard around.post(.push(.deliver(notification, here)), home) else {
+                return send(.push(.answer(address, .rejected(.tooManyRequests))), over: link)
+            }
+        case .push(.answer(let address, let result)):
+            guard waiting[link]?.remove(address) != nil else {
+                throw .outOfOrder("An answer comes for a push that was not sent, or was answered.")
+            }
+            answer(address, result)
+        default: throw .outOfOrder("Messages of this kind are not sent between nodes.")
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import PostriderCluster
+import PostriderNotifications
+
+/// Where the devices of each partition have their home, as one node knows it at one moment.
+struct PartitionPlaces: Sendable {
+    /// Where a device has its home.
+    enum Place: Equatable {
+        /// On this node.
+        case here
+        /// On the node at the other end of this link.
+        case node(link: Int)
+        /// Nobody serves it at the moment, or its node cannot be reached.
+        case nowhere
+    }
+
+    private let places: [Place]
+
+    /// The places of partitions, by their numbers.
+    init(_ places: [Place]) {
+        precondition(places.count == Partition.count, "each partition has a place")
+        self.places = places
+    }
+
+    /// The places that follow from a placement.
+    ///
+    /// - Parameters:
+    ///   - served: the partitions that this node serves.
+    ///   - links: the open links to other nodes, by their names.
+    init(
+        _ placement: Placement, own: NodeName, served: Set<Partition>, links: [NodeName: Int]
+    ) {
+        self.init(
+            placement.partitions.map { partition in
+                guard let owner = placement.owner(of: partition) else { return .nowhere }
+                guard owner != own else { return served.contains(partition) ? .here : .nowhere }
+                return links[owner].map { .node(link: $0) } ?? .nowhere
+            })
+    }
+
+    /// The place of a device's home.
+    func place(of device: DeviceIdentity) -> Place { places[Partition(of: device).number] }
+}

@@ -1,0 +1,163 @@
+import PostriderCluster
+import PostriderCourier
+import PostriderNotifications
+import RelayFixtures
+import Testing
+
+@testable import PostriderRelay
+
+@Suite("The switch between nodes")
+final class NodeSwitchTests {
+    private var posted: [(message: ShardMessage, shard: Int)] = []
+    private var sent: [(bytes: [UInt8], link: Int)] = []
+    private var hasRoom = true
+    private var isCongested = false
+    private lazy var nodes = NodeSwitch(
+        NodeSwitch.Surroundings(
+            shardCount: 3,
+            post: { [unowned self] message, shard in
+                if hasRoom { posted.append((message, shard)) }
+                return hasRoom
+            },
+            postAnswer: { [unowned self] in posted.append(($0, $1)) },
+            takesRequest: { [unowned self] _ in !isCongested },
+            send: { [unowned self] in sent.append(($0, $1)) }, log: .none))
+
+    private static func address(_ stream: Int32, shard: Int32 = 1) -> ReplyAddress {
+        ReplyAddress(shard: shard, stream: stream, connection: 9)
+    }
+
+    private func push(_ stream: Int32, over link: Int) {
+        let message = ShardMessage.push(.deliver(Samples.notification(1), Self.address(stream)))
+        nodes.pass(NodeMessage(message: message, place: ShardPlace(link: link)))
+    }
+
+    /// The answers that shards of this node have got: streams and results.
+    private var answers: [(stream: Int32, shard: Int, result: PushResult)] {
+        posted.compactMap { posted in
+            guard case .push(.answer(let address, let result)) = posted.message else { return nil }
+            return (address.stream, posted.shard, result)
+        }
+    }
+
+    private func receive(_ message: ShardMessage, from link: Int) throws {
+        let bytes = try #require(try message.encoded())
+        try nodes.receive(bytes.span, from: link)
+    }
+
+    @Test("sends a push over the link to its node, and gives the answer to the shard that asked")
+    func answered() throws {
+        nodes.opened(5)
+        push(1, over: 5)
+        push(3, over: 5)
+        #expect(sent.map(\.link) == [5, 5])
+        try receive(.push(.answer(Self.address(3), .rejected(.unregistered, since: Samples.now))), from: 5)
+        try receive(.push(.answer(Self.address(1), .accepted)), from: 5)
+        #expect(answers.map(\.stream) == [3, 1] && answers.map(\.shard) == [1, 1])
+        #expect(answers.map(\.result) == [.rejected(.unregistered, since: Samples.now), .accepted])
+        nodes.ended(5)
+        #expect(answers.count == 2)
+        #expect(nodes.counters == NodeSwitch.Counters(sent: 2))
+    }
+
+    @Test("answers 503 for what is under way when a link ends, and for what comes after that")
+    func lost() {
+        nodes.opened(5)
+        nodes.opened(6)
+        for stream in [5, 1, 3] as [Int32] { push(stream, over: 5) }
+        push(7, over: 6)
+        nodes.ended(5)
+        #expect(answers.map(\.stream) == [1, 3, 5])
+        push(9, over: 5)
+        #expect(answers.map(\.stream) == [1, 3, 5, 9])
+        #expect(answers.allSatisfy { $0.result == .rejected(.serviceUnavailable) })
+        #expect(nodes.counters == NodeSwitch.Counters(sent: 4, lost: 4))
+    }
+
+    @Test("answers 429 while too much waits for a node")
+    func congested() {
+        nodes.opened(5)
+        isCongested = true
+        push(1, over: 5)
+        isCongested = false
+        for stream in 0..<Limits.nodeRequests { push(Int32(2 * stream + 3), over: 5) }
+        push(1_000_001, over: 5)
+        #expect(answers.map(\.stream) == [1, 1_000_001])
+        #expect(answers.allSatisfy { $0.result == .rejected(.tooManyRequests) })
+        #expect(nodes.counters.refused == 2)
+    }
+
+    @Test("gives a push of another node to its home here, whose answer goes back over the same link")
+    func received() throws {
+        let notification = Samples.notification(1)
+        try receive(.push(.deliver(notification, Self.address(1, shard: 7))), from: 4)
+        let delivered = try #require(posted.first)
+        #expect(delivered.shard == notification.device.home(among: 3))
+        guard case .push(.deliver(let arrived, let address)) = delivered.message else {
+            Issue.record("the home gets a push")
+            return
+        }
+        #expect(arrived.identity == notification.identity)
+        #expect(ShardPlace(Int(address.shard)).link == 4)
+        nodes.pass(
+            NodeMessage(
+                message: .push(.answer(address, .accepted)), place: ShardPlace(Int(address.shard))))
+        let reply = try #require(sent.first)
+        #expect(reply.link == 4)
+        guard
+            case .push(.answer(Self.address(1, shard: 7), .accepted)) = try ShardMessage(
+                decoding: reply.bytes.span)
+        else {
+            Issue.record("the answer has the address that the other node knows")
+            return
+        }
+        hasRoom = false
+        try receive(.push(.deliver(notification, Self.address(3))), from: 4)
+        let refusal = try #require(sent.last)
+        guard
+            case .push(.answer(_, .rejected(.tooManyRequests, since: nil))) = try ShardMessage(
+                decoding: refusal.bytes.span)
+        else {
+            Issue.record("a home without room refuses")
+            return
+        }
+    }
+
+    @Test("refuses what a node may not send")
+    func protocolErrors() throws {
+        nodes.opened(5)
+        let push = ShardMessage.push(.deliver(Samples.notification(1), Self.address(1)))
+        #expect(throws: CourierError.self) { try receive(push, from: 5) }
+        #expect(throws: CourierError.self) {
+            try receive(.push(.answer(Self.address(1), .accepted)), from: 5)
+        }
+        let wide = ShardMessage.push(.deliver(Samples.notification(1), Self.address(1, shard: 1024)))
+        #expect(throws: CourierError.self) { try receive(wide, from: 4) }
+        #expect(throws: CourierError.self) { try nodes.receive([1, 2, 3].span, from: 4) }
+        #expect(posted.isEmpty && sent.isEmpty)
+    }
+}
+
+@Suite("The places of partitions")
+struct PartitionPlacesTests {
+    private static let device = Samples.device
+
+    @Test("are here for what the node serves, at a node with a link, and nowhere for all else")
+    func places() throws {
+        let (own, near, far) = (
+            try #require(NodeName("a")), try #require(NodeName("b")), try #require(NodeName("c"))
+        )
+        let partition = Partition(of: Self.device)
+        func place(of owner: NodeName?, serves: Bool = true) -> PartitionPlaces.Place {
+            let placement = Placement().replacing([partition], with: owner)
+            return PartitionPlaces(
+                placement, own: own, served: serves ? [partition] : [], links: [near: 4]
+            ).place(of: Self.device)
+        }
+        #expect(place(of: own) == .here)
+        #expect(place(of: own, serves: false) == .nowhere)
+        #expect(place(of: near) == .node(link: 4))
+        #expect(place(of: far) == .nowhere)
+        #expect(place(of: nil) == .nowhere)
+    }
+}
