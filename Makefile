@@ -10,7 +10,8 @@ CONFIGURATION ?= debug
 # instructions. Swift's library is linked statically, so that the program needs no installed Swift. Packed relocations and no table
 # of exported symbols make the program a tenth smaller; `make test-package` checks its size.
 FLAGS_release := -Xswiftc -enforce-exclusivity=unchecked --experimental-lto-mode full --static-swift-stdlib \
-	-Xlinker -z -Xlinker pack-relative-relocs -Xlinker --no-export-dynamic
+	-Xlinker -z -Xlinker pack-relative-relocs -Xlinker --no-export-dynamic \
+	-Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. -Xlinker --build-id=none
 SOURCES := Sources Tests Package.swift
 CLANG = $(dir $(realpath $(shell command -v swift)))clang
 
@@ -21,7 +22,7 @@ SEEDS ?=
 TARGET ?=
 ROWS ?=
 
-.PHONY: help deps build release package container test test-unit test-tsan test-asan test-package test-container test-unifiedpush fuzz simulate torture bench growth browsers costs figures \
+.PHONY: help deps build build-release package release release-check container test test-unit test-tsan test-asan test-package test-container test-unifiedpush fuzz simulate torture bench growth browsers costs figures \
 	client-behaviour format format-check demo provider-api docs diagrams screenshot screenshots-console clean
 
 help: ## List all tasks
@@ -33,14 +34,20 @@ deps: ## Install the Debian and Python packages that are missing
 build: ## Build everything (CONFIGURATION=release for an optimised build)
 	swift build --configuration $(CONFIGURATION) $(FLAGS_$(CONFIGURATION))
 
-# The release build, which is measured and installed.
-release:
+# The release build, which is measured and installed: `make build CONFIGURATION=release` by another name.
+build-release:
 	swift build --configuration release $(FLAGS_release)
 
-package: release ## Make a Debian package, for machines that have no Swift
+package: build-release ## Make the Debian packages, for machines that have no Swift
 	deploy/package.sh
 
-container: release ## Make a container image, localhost/postrider, with what `make package` packs
+release: build-release ## Make all files of a release in .build/dist: packages, tarball, image, SBOM, checksums
+	deploy/release/make.sh
+
+release-check: ## Make the release twice from this commit, in different folders, and compare the bytes
+	deploy/release/check.sh
+
+container: build-release ## Make a container image, localhost/postrider, with what `make package` packs
 	@.ci/dependencies container
 	deploy/container/build.sh
 
@@ -83,7 +90,7 @@ test-asan: deps ## Run every test under AddressSanitizer
 	ASAN_OPTIONS=detect_leaks=0:suppressions=$$PWD/Tests/Sanitizers/address.txt \
 		swift test --skip-build --disable-xctest --skip TidyTests --scratch-path .build/address --sanitize address
 
-test-package: release ## Install the package into a fresh Debian, and try its services there under systemd (as root)
+test-package: build-release ## Install the packages into a fresh Debian, and try their services there under systemd (as root)
 	Tests/Package/run.sh
 
 test-container: container ## Try the container image with podman: dev, serve and the compose file (as root)
@@ -111,20 +118,20 @@ client-behaviour: deps ## Measure what stock clients do under each rule, and wri
 	.build/venv/bin/python Tests/ClientBehaviour/measure.py "$$(swift build --show-bin-path)" \
 		--document docs/reference/client-behaviour.md
 
-bench: release ## Measure the relay and its installed peers (ROWS="accepts durable" for some)
+bench: build-release ## Measure the relay and its installed peers (ROWS="accepts durable" for some)
 	python3 Tests/Benchmark/bench.py "$$(swift build --configuration release --show-bin-path)" $(ROWS)
 
-growth: release ## Measure the cost of a push with 100 to 19,000 devices and 1000 to 1,000,000 stored notifications
+growth: build-release ## Measure the cost of a push with 100 to 19,000 devices and 1000 to 1,000,000 stored notifications
 	python3 Tests/Benchmark/growth.py "$$(swift build --configuration release --show-bin-path)"
 
-browsers: release ## Measure the memory of 15,000 idle browsers beside as many idle devices
+browsers: build-release ## Measure the memory of 15,000 idle browsers beside as many idle devices
 	python3 Tests/Benchmark/browsers.py "$$(swift build --configuration release --show-bin-path)"
 
-costs: release ## Measure the cost of one device, push and provider, and derive the capacity of a larger machine
+costs: build-release ## Measure the cost of one device, push and provider, and derive the capacity of a larger machine
 	python3 Tests/Benchmark/costs.py "$$(swift build --configuration release --show-bin-path)"
 
 # This takes about an hour, on a machine without other work.
-figures: release ## Run all measurements, and write the tables of benchmarks.md, costs.md and scaling.md again
+figures: build-release ## Run all measurements, and write the tables of benchmarks.md, costs.md and scaling.md again
 	programs="$$(swift build --configuration release --show-bin-path)" && \
 		python3 Tests/Benchmark/bench.py "$$programs" --document docs/reference/benchmarks.md --plot docs/images/benchmarks.svg && \
 		python3 Tests/Benchmark/growth.py "$$programs" --document docs/reference/costs.md --plot docs/images/growth.svg && \

@@ -33,6 +33,7 @@ let package = Package(
     name: "postrider",
     products: [
         .executable(name: "postrider", targets: ["postrider"]),
+        .executable(name: "postrider-agent", targets: ["postrider-agent"]),
         .executable(name: "postrider-example-app", targets: ["postrider-example-app"]),
         .library(name: "PostriderKit", targets: ["PostriderKit"]),
         .library(name: "PostriderTesting", targets: ["PostriderTesting"]),
@@ -139,7 +140,6 @@ let package = Package(
                 "PostriderNotifications", "PostriderCrypto", "PostriderHTTP2", "PostriderJSON",
                 "PostriderChannels", "PostriderCallbacks",
             ]),
-
         library("PostriderWebPush", ["PostriderNotifications", "PostriderCrypto", "PostriderJSON"]),
 
         // 5 · The relay, the device agent, and the load generator.
@@ -169,18 +169,36 @@ let package = Package(
                 "PostriderJSON", "PostriderFileTrust",
             ]),
 
-        // 6 · The commands, which alone import everything.
+        // 6 · What the programs share.
+        library(
+            "PostriderCommands",
+            [
+                "PostriderClients", "PostriderCourier", "PostriderCrypto", "PostriderFileTrust",
+                "PostriderHTTP1", "PostriderHTTP2", "PostriderJournal", "PostriderMetrics",
+                "PostriderNotifications", "PostriderOptions", "PostriderSystem", "PostriderTransport",
+                "PostriderYAML",
+            ]),
+        // 7 · The programs.
+        .executableTarget(
+            name: "postrider-agent",
+            dependencies: [
+                "PostriderAgent", "PostriderClients", "PostriderCommands", "PostriderCourier",
+                "PostriderCrypto", "PostriderDBus", "PostriderFileTrust", "PostriderMetrics",
+                "PostriderNotifications", "PostriderOptions", "PostriderProxies", "PostriderSystem",
+                "PostriderTLS", "PostriderTransport", "PostriderYAML",
+            ],
+            swiftSettings: house),
         .executableTarget(
             name: "postrider",
             dependencies: [
-                "PostriderNotifications", "PostriderCrypto", "PostriderFileTrust", "PostriderHTTP2",
-                "PostriderOptions", "PostriderYAML", "PostriderTLS", "PostriderSystem", "PostriderTransport",
-                "PostriderCourier", "PostriderCaptures", "PostriderRules", "PostriderRuleFiles",
-                "PostriderProviderAPI", "PostriderStorage", "PostriderPostgres", "PostriderClients",
-                "PostriderRelay", "PostriderAgent", "PostriderLoad", "PostriderMetrics", "PostriderHTTP1",
-                "PostriderEvidence", "PostriderJournal", "PostriderProxies", "PostriderCallbacks",
-                "PostriderCallbackSender", "PostriderConsole", "PostriderDBus", "PostriderJSON",
-                "PostriderCluster",
+                "PostriderCallbackSender", "PostriderCallbacks", "PostriderCaptures", "PostriderClients",
+                "PostriderCluster", "PostriderCommands", "PostriderConsole", "PostriderCourier",
+                "PostriderCrypto",
+                "PostriderEvidence", "PostriderFileTrust", "PostriderHTTP1", "PostriderHTTP2",
+                "PostriderJSON", "PostriderLoad", "PostriderMetrics", "PostriderNotifications",
+                "PostriderOptions", "PostriderPostgres", "PostriderProviderAPI", "PostriderRelay",
+                "PostriderRuleFiles", "PostriderRules", "PostriderStorage", "PostriderSystem",
+                "PostriderTLS", "PostriderTransport", "PostriderYAML",
             ],
             swiftSettings: house),
         .executableTarget(
@@ -207,7 +225,7 @@ let package = Package(
         tests("MetricsTests", "Unit/Metrics", ["PostriderMetrics"]),
         tests("NotificationsTests", "Unit/Notifications", ["PostriderNotifications"]),
         tests("OptionsTests", "Unit/Options", ["PostriderOptions"]),
-        tests("PostriderTests", "Unit/postrider", ["postrider", "PostriderSeededRandom"]),
+        tests("PostriderTests", "Unit/postrider", ["postrider", "postrider-agent", "PostriderSeededRandom"]),
         tests(
             "PostriderJSONTests", "Unit/PostriderJSON", ["PostriderJSON", "PostriderSeededRandom"],
             exclude: ["payloads.json"]),
@@ -243,7 +261,7 @@ let package = Package(
         tests("FileTrustIntegrationTests", "Integration/FileTrust", ["PostriderFileTrust"]),
         tests("HTTP1IntegrationTests", "Integration/HTTP1", ["PostriderHTTP1", "PostriderCrypto"]),
         tests("LoadIntegrationTests", "Integration/Load", ["PostriderLoad"]),
-        tests("PostriderIntegrationTests", "Integration/postrider", ["postrider"]),
+        tests("PostriderIntegrationTests", "Integration/postrider", ["postrider", "postrider-agent"]),
         tests("NodesIntegrationTests", "Integration/Nodes", ["PostriderNodes"]),
         tests("RelayIntegrationTests", "Integration/Relay", ["PostriderRelay"]),
         tests(
@@ -258,8 +276,8 @@ let package = Package(
         tests(
             "EndToEndTests", "EndToEnd",
             [
-                "postrider", "postrider-example-app", "PostriderTesting", "store-under-fire",
-                "DatabaseFixtures",
+                "postrider", "postrider-agent", "postrider-example-app", "PostriderTesting",
+                "store-under-fire", "DatabaseFixtures",
             ],
             exclude: ["Programs", "requirements.txt", "requirements-aapns.txt"]),
         tests(

@@ -79,7 +79,7 @@ expect() {
 # Runs a command of the agent, as the owner of the device.
 order() {
     local end=$((SECONDS + patience))
-    until postrider agent "$@" --socket "$folder/agent.sock" >"$folder/order.out" 2>"$folder/order.log"; do
+    until postrider-agent "$@" --socket "$folder/agent.sock" >"$folder/order.out" 2>"$folder/order.log"; do
         ((SECONDS <= end)) || fail "the agent did not obey '$1'."
         sleep 0.05
     done
@@ -120,7 +120,7 @@ learn control controlAddress
 echo "providers connect to $host:$provider_port, devices to $host:$device_port" | quote
 
 tell "2. A device: its agent enrols with the key and keeps one connection to the relay."
-show "postrider agent --relay $host:$device_port … --apps-directory apps --notifications allow"
+show "postrider-agent --relay $host:$device_port … --apps-directory apps --notifications allow"
 mkdir "$folder/apps"
 cat >"$folder/apps/app.yaml" <<MANIFEST
 topic: $topic
@@ -139,13 +139,13 @@ echo "$POSTRIDER_TITLE" >>"${0%.sh}.done"
 echo "awake for: $POSTRIDER_TITLE"
 HANDLER
 chmod 700 "$folder/wake.sh"
-start agent postrider agent --relay "$host:$device_port" --ca "$authority" --device-name "demo device" \
+start agent postrider-agent --relay "$host:$device_port" --ca "$authority" --device-name "demo device" \
     --enrolment-key-file "$enrolment_key_file" --state "$folder/agent" --socket "$folder/agent.sock" \
     --apps-directory "$folder/apps" --notifications allow --session-bus off
 sed 's/^/manifest: /' "$folder/apps/app.yaml" | quote
 
 tell "3. Somebody uses the app: the agent starts it. It registers, is given its device token, and asks to be reminded of tea."
-show "postrider agent activate $topic"
+show "postrider-agent activate $topic"
 order activate "$topic"
 await agent 'device token: ' || fail "the app got no device token."
 token="$found"
@@ -155,15 +155,15 @@ tell "4. A local notification: the reminder's moment comes."
 expect 'reminder' '  title: Tea'
 
 tell "5. The user responds to it. (A desktop shows it; here is none, so the owner of the device responds.)"
-show "postrider agent respond $topic tea stop"
+show "postrider-agent respond $topic tea stop"
 order respond "$topic" tea stop
 expect 'response' '  action: stop'
 
 tell "6. The app is left: it ends, as its manifest says."
-show "postrider agent suspend $topic"
+show "postrider-agent suspend $topic"
 order suspend "$topic"
 expect 'will terminate'
-until postrider agent apps --socket "$folder/agent.sock" 2>/dev/null | grep -q 'not running'; do sleep 0.05; done
+until postrider-agent apps --socket "$folder/agent.sock" 2>/dev/null | grep -q 'not running'; do sleep 0.05; done
 
 tell "7. A push by curl: one POST over HTTP/2, as to Apple."
 payload='{"aps": {"alert": {"title": "Hello", "body": "from curl"}}, "shelf": ["bread", "milk"], "aisle": 7}'

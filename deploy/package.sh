@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# Makes a Debian package of the release build, for machines without Swift: postrider_VERSION_ARCHITECTURE.deb, in the folder
-# of the first argument or else in .build/package.
+# Makes the Debian packages of the release build, for machines without Swift: postrider_VERSION_ARCHITECTURE.deb and
+# postrider-agent_VERSION_ARCHITECTURE.deb, in the folder of the first argument or else in .build/package. The same programs and
+# files make the same bytes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 fail() { echo "package.sh: $1" >&2; exit 1; }
 
-program="$(swift build --configuration release --show-bin-path)/postrider"
-[[ -x $program ]] || fail "$program is missing: build it with 'make build CONFIGURATION=release'"
+programs="$(swift build --configuration release --show-bin-path)"
+for program in postrider postrider-agent; do
+    [[ -x $programs/$program ]] || fail "$programs/$program is missing: build it with 'make build-release'"
+done
 [[ -d /usr/share/debhelper ]] || fail "debhelper is missing: install it as root: apt-get install debhelper"
 
 mkdir -p "${1:-.build/package}"
@@ -16,34 +19,38 @@ folder="$(mktemp --directory)"
 trap 'rm -rf "$folder"' EXIT
 tree="$folder/postrider"
 mkdir "$tree"
+umask 022
 cp --recursive deploy/debian "$tree/debian"
 cp LICENSE "$tree/debian/copyright"
+# Both packages need the user, and each brings it.
 cp deploy/postrider.sysusers "$tree/debian"
-cp "$program" deploy/postrider.yaml deploy/agent.yaml deploy/agent-users.conf "$tree"
-cp --recursive deploy/examples/handlers "$tree"
-cp --recursive deploy/monitoring "$tree"
+cp deploy/postrider.sysusers "$tree/debian/postrider-agent.sysusers"
+cp deploy/postrider.yaml deploy/agent.yaml deploy/agent-users.conf deploy/org.unifiedpush.Distributor.Postrider.service "$tree"
+cp --recursive deploy/examples/handlers deploy/monitoring "$tree"
 cp docs/reference/courier.proto docs/reference/agent.proto "$tree"
-"$program" manual "$tree/manual" >/dev/null
 # A completion has the name that its shell looks for.
 mkdir "$tree/completion"
-"$program" completion bash >"$tree/completion/postrider"
-"$program" completion zsh >"$tree/completion/_postrider"
-"$program" completion fish >"$tree/completion/postrider.fish"
-# A package installs the program in another folder than an administrator does.
+for program in postrider postrider-agent; do
+    cp "$programs/$program" "$tree"
+    "$programs/$program" manual "$tree/manual/$program" >/dev/null
+    "$programs/$program" completion bash >"$tree/completion/$program"
+    "$programs/$program" completion zsh >"$tree/completion/_$program"
+    "$programs/$program" completion fish >"$tree/completion/$program.fish"
+done
+# A package installs the programs in another folder than an administrator does.
 in_package() { sed 's,/usr/local/bin/,/usr/bin/,' "deploy/$1" >"$tree/debian/$2"; }
 in_package postrider.service postrider.service
-in_package postrider-agent.service postrider.postrider-agent.service
-in_package postrider-agent-user.service postrider.postrider-agent.user.service
-cp deploy/org.unifiedpush.Distributor.Postrider.service "$tree"
+in_package postrider-agent.service postrider-agent.service
+in_package postrider-agent-user.service postrider-agent.user.service
 for unit in deploy/sockets/*.socket; do cp "$unit" "$tree/debian/postrider.$(basename "$unit")"; done
-version="$("$program" --version | cut -d ' ' -f 2)"
+version="$(deploy/version.sh)"
 cat >"$tree/debian/changelog" <<TEXT
 postrider ($version) unstable; urgency=medium
 
   * A build of this repository.
 
- -- $(sed -n 's/^Maintainer: //p' deploy/debian/control)  $(git log -1 --format=%cD 2>/dev/null || date --rfc-email)
+ -- $(sed -n 's/^Maintainer: //p' deploy/debian/control)  $(LC_ALL=C date --utc --rfc-email --date "@$(deploy/version.sh time)")
 TEXT
-(cd "$tree" && dpkg-buildpackage --build=binary --no-sign >"$folder/log" 2>&1) || { cat "$folder/log" >&2; fail "the package could not be made"; }
+(cd "$tree" && dpkg-buildpackage --build=binary --no-sign >"$folder/log" 2>&1) || { cat "$folder/log" >&2; fail "the packages could not be made"; }
 mv "$folder"/*.deb "$output"
-ls "$output"/postrider_"$version"_*.deb
+ls "$output"/{postrider,postrider-agent}_"$version"_*.deb

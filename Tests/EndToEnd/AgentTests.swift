@@ -176,11 +176,11 @@ extension Stage {
     ) async throws -> Program {
         // The agent must not use this machine's own bus.
         let noBus = ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nowhere"]
-        let command = container + [product("postrider").path]
+        let command = container + [product("postrider-agent").path]
         let agent = try start(
             URL(filePath: command[0]),
             command.dropFirst() + [
-                "agent", "--relay", "\(relay.description.host):\(port ?? "\(relay.description.devicePort)")",
+                "--relay", "\(relay.description.host):\(port ?? "\(relay.description.devicePort)")",
                 "--ca", relay.description.authorityFile,
                 "--enrolment-key-file", relay.description.enrolmentKeyFile,
                 "--state", path(name), "--socket", path("\(name).sock"),

@@ -122,7 +122,7 @@ extension Stage {
         _ = try write(lines.joined(separator: "\n") + "\n", to: "apps/app.yaml")
     }
 
-    /// Returns the output of a command to the agent.
+    /// Returns the output of a command to the agent, through the program that hands over to the agent's.
     func agentSays(_ arguments: [String]) async throws -> [String] {
         let program = try start("postrider", ["agent"] + arguments + ["--socket", path("agent.sock")])
         #expect(try await program.exitCode() == 0, "\(program.transcript)")

@@ -218,7 +218,7 @@ extension EndToEnd {
                 let order = try stage.start(
                     URL(filePath: "/usr/bin/setpriv"),
                     ["--reuid", Self.nobody, "--regid", Self.nobody, "--clear-groups", "--"]
-                        + [try stage.publish("postrider").path, "agent", "status"]
+                        + [try stage.publish("postrider-agent").path, "status"]
                         + ["--socket", stage.path("agent.sock")])
                 #expect(try await order.exitCode() == 1)
                 #expect(order.errors.contains { $0.contains("Only root and the agent's own user") })

@@ -2,6 +2,7 @@ import Foundation
 import PostriderOptions
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 extension EndToEnd {

@@ -22,6 +22,8 @@ finds() {
     false
 }
 
+# Whether a package has brought a file, and the file is there.
+owns() { test -s "$2" && dpkg-query --search "$2" | grep -q "^$1: "; }
 main_pid() { systemctl show --property MainPID --value "$1"; }
 is_now() { [[ $(systemctl is-active "$1") == "$2" ]]; }
 logged() { journalctl --no-pager --unit "$1" | grep -q -- "$2"; }

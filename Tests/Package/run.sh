@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the package into a fresh Debian without Swift, starts that under systemd, and tries there what trial.sh does, and in
-# another copy of it what fleet.sh does; arguments select some of these. Makes the machines in a temporary folder, with networks
+# Installs the packages into a fresh Debian without Swift, starts that under systemd, and tries there what trial.sh does, and in
+# other copies of it what upgrade.sh and fleet.sh do; arguments select some of these. Makes the machines in a temporary folder, with networks
 # of their own, and removes them. `make test-package` builds first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -14,20 +14,23 @@ for program in debootstrap systemd-nspawn; do
 done
 
 trials=("$@")
-((${#trials[@]})) || trials=(trial fleet)
+((${#trials[@]})) || trials=(trial upgrade fleet)
 folder="$(mktemp --directory)"
 trap 'rm -rf --one-file-system "$folder"' EXIT
 machine="$folder/machine"
-package="$(deploy/package.sh "$folder")"
+deploy/package.sh "$folder" >/dev/null
+mkdir "$folder/single"
+[[ " ${trials[*]} " != *" upgrade "* ]] || Tests/Package/single.sh "$folder/single" >/dev/null
 
 echo "making a machine"
 debootstrap --variant=minbase --include=systemd-sysv,dbus,openssl,iproute2 "$(. /etc/os-release; echo "$VERSION_CODENAME")" \
     "$machine" >"$folder/log" 2>&1 || { tail "$folder/log" >&2; fail "debootstrap could not make a machine"; }
 printf '127.0.0.1 localhost\n' >"$machine/etc/hosts"
-mkdir "$machine/srv/trial"
-cp "$package" "$programs/postrider-example-app" Tests/Package/{common,trial,fleet}.sh "$machine/srv/trial"
-chroot "$machine" apt-get -qq install --yes --no-install-recommends "/srv/trial/${package##*/}" >"$folder/log" 2>&1 \
-    || { cat "$folder/log" >&2; fail "the package cannot be installed"; }
+mkdir -p "$machine/srv/trial/new"
+cp "$folder"/*.deb "$machine/srv/trial/new"
+cp -r "$folder/single" "$programs/postrider-example-app" Tests/Package/{common,trial,upgrade,fleet}.sh "$machine/srv/trial"
+chroot "$machine" sh -c 'apt-get -qq install --yes --no-install-recommends /srv/trial/new/*.deb' >"$folder/log" 2>&1 \
+    || { cat "$folder/log" >&2; fail "the packages cannot be installed"; }
 
 scope=()
 [[ -d /run/systemd/system ]] || scope=(--keep-unit)
@@ -60,8 +63,10 @@ TEXT
     rm -rf --one-file-system "$copy"
 done
 
-# Devices have little room: the program of agent and relay, stripped, is held to 20 MB. This comes last, so that a program that
-# is too large is tried all the same.
-size="$(stat --format=%s "$machine/usr/bin/postrider")"
-((size <= 20000000)) || fail "the installed program has $size bytes, more than 20000000"
-echo "the installed program has $size bytes"
+# Devices have little room: each program, stripped, is held to 20 MB. This comes last, so that a program that is too large is
+# tried all the same.
+for program in postrider-agent postrider; do
+    size="$(stat --format=%s "$machine/usr/bin/$program")"
+    ((size <= 20000000)) || fail "the installed program $program has $size bytes, more than 20000000"
+    echo "the installed program $program has $size bytes"
+done

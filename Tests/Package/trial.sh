@@ -5,7 +5,7 @@
 source "$(dirname "$0")/common.sh"
 topic=com.example.kiosk
 
-app_process() { postrider agent apps | awk -v topic="$topic" '$1 == topic && $3 == "background" { print $4 }'; }
+app_process() { postrider-agent apps | awk -v topic="$topic" '$1 == topic && $3 == "background" { print $4 }'; }
 app_goes_on() { [[ $(app_process) == "$app" ]]; }
 runs_as() { [[ $(stat --format %U "/proc/$1") == "$2" ]]; }
 restarted() { [[ $(systemctl show --property NRestarts --value "$1") -ge 1 ]]; }
@@ -23,9 +23,18 @@ registers() {
 
 install -m 755 postrider-example-app /usr/local/bin/
 
-for file in man/man1/postrider-send.1.gz bash-completion/completions/postrider zsh/vendor-completions/_postrider \
-    fish/vendor_completions.d/postrider.fish postrider/courier.proto postrider/agent.proto dbus-1/services/org.unifiedpush.Distributor.Postrider.service; do
-    finds "The package has $file." test -s "/usr/share/$file"
+for program in postrider postrider-agent; do
+    for file in man/man1/$program.1.gz bash-completion/completions/$program zsh/vendor-completions/_$program \
+        fish/vendor_completions.d/$program.fish; do
+        finds "The package $program has $file." owns $program "/usr/share/$file"
+    done
+done
+for file in man/man1/postrider-send.1.gz postrider/courier.proto; do
+    finds "The package postrider has $file." owns postrider "/usr/share/$file"
+done
+for file in man/man1/postrider-agent-check.1.gz postrider/agent.proto doc/postrider-agent/examples/agent-users.conf \
+    dbus-1/services/org.unifiedpush.Distributor.Postrider.service; do
+    finds "The package postrider-agent has $file." owns postrider-agent "/usr/share/$file"
 done
 finds "The unit of a user's agent is one that systemd understands." \
     env XDG_RUNTIME_DIR=/run systemd-analyze --user verify /usr/lib/systemd/user/postrider-agent.service
@@ -121,14 +130,14 @@ systemctl restart postrider
 useradd --create-home kiosk
 systemctl stop postrider-agent
 mkdir /etc/systemd/system/postrider-agent.service.d
-cp /usr/share/doc/postrider/examples/agent-users.conf /etc/systemd/system/postrider-agent.service.d/users.conf
+cp /usr/share/doc/postrider-agent/examples/agent-users.conf /etc/systemd/system/postrider-agent.service.d/users.conf
 topic=com.example.guest
 postrider topics add "$topic" --team-id DEF123GHIJ
 printf 'topic: %s\nprogram: /usr/local/bin/postrider-example-app\nbackground: true\nuser: kiosk\n' "$topic" \
     >/etc/postrider/apps.d/guest.yaml
 systemctl daemon-reload
 systemctl start postrider-agent
-finds "An agent that is root's goes on with what the other has left." postrider agent apps
+finds "An agent that is root's goes on with what the other has left." postrider-agent apps
 token=$(registers kiosk)
 push Four
 finds "A push starts the app of another user." has_come Four
@@ -139,6 +148,10 @@ finds "It goes on without the agent, and is the next one's." app_goes_on
 systemctl stop postrider-agent
 finds "An agent that ends in good order ends it." sh -c "! test -e /proc/$app"
 
+systemctl start postrider-agent
 apt-get -qq remove --yes postrider >/dev/null
 finds "The package's removal stops the relay." is_now postrider inactive
+finds "The agent goes on without it." is_now postrider-agent active
+apt-get -qq remove --yes postrider-agent >/dev/null
+finds "The removal of its package stops the agent." is_now postrider-agent inactive
 echo "all of it"

@@ -33,7 +33,7 @@ enum CodeRules {
 
     static let fileLength: Rule = { file in
         // The manifest has one line for each target.
-        let most = file.path == "Package.swift" ? 330 : 300
+        let most = file.path == "Package.swift" ? 345 : 300
         guard file.lines.count > most else { return [] }
         return [Finding(file, "is \(file.lines.count) lines long; split it by idea, \(most) is the most")]
     }

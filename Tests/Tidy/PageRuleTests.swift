@@ -92,7 +92,8 @@ struct PageRuleTests {
     func version(_ version: String, _ count: Int) {
         let files = [
             TextFile(
-                path: "Sources/postrider/Command.swift", text: "    static let version = \"\(version)\"\n"),
+                path: "Sources/PostriderCommands/Program.swift",
+                text: "    static let version = \"\(version)\"\n"),
             TextFile(
                 path: "CHANGELOG.md", text: "## Unreleased\n## 1.2.3 - 2026-01-02\n## 1.2.4 - 2025-01-01\n"),
         ]

@@ -36,14 +36,14 @@ enum PageRules {
     static func version(_ files: [TextFile]) -> [Finding] {
         guard
             let program = files.first(where: {
-                $0.module == "postrider" && $0.path.hasSuffix("/Command.swift")
+                $0.module == "PostriderCommands" && $0.path.hasSuffix("/Program.swift")
             }),
             let changelog = files.first(where: { $0.path == "CHANGELOG.md" })
         else { return [] }
         let own = captures(of: #"static let version = "([^"]+)""#, in: program.text[...]).first
         let newest = captures(of: #"(?m)^## (\d+\.\d+\.\d+) - "#, in: changelog.text[...]).first
         guard own == nil || own != newest else { return [] }
-        let versions = "\(newest ?? "none") as its newest version, and Commands.version is \(own ?? "none")"
+        let versions = "\(newest ?? "none") as its newest version, and Program.version is \(own ?? "none")"
         return [Finding(changelog, "has \(versions)")]
     }
 }

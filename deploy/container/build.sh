@@ -12,9 +12,14 @@ image="${1:-localhost/postrider}"
 folder="$(mktemp --directory)"
 trap 'rm -rf "$folder"' EXIT
 
-package="$(deploy/package.sh "$folder")"
+# The packages may have been made already, in the folder of the second argument.
+packages="${2:-$folder}"
+[[ -n ${2:-} ]] || deploy/package.sh "$folder" >/dev/null
+package="$(ls "$packages"/postrider_*.deb)"
 dpkg-deb --extract "$package" "$folder/package"
 version="$(dpkg-deb --field "$package" Version)"
+# A tag has no plus sign.
+version="${version//+/-}"
 
 root="$folder/root"
 mkdir -p "$root"/{usr/bin,usr/lib,usr/lib64,usr/lib/ssl,etc/ssl/certs,etc/postrider,tmp,run,var/lib/dpkg/status.d,var/lib/postrider}
@@ -59,7 +64,7 @@ printf 'root:x:0:\npostrider:x:10001:\n' >"$root/etc/group"
 printf 'passwd: files\ngroup: files\nhosts: files dns\n' >"$root/etc/nsswitch.conf"
 
 # The same program and packages make the same bytes.
-seconds="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}"
+seconds="$(deploy/version.sh time)"
 chmod -R u=rwX,go=rX "$root"
 chmod 1777 "$root/tmp"
 chmod 700 "$root/var/lib/postrider"

@@ -237,7 +237,7 @@ final class AppRegistrations {
             if waiting > 0 || pending > 0 {
                 log.notice(
                     "\(topic) is not declared any more; it is kept, because \(waiting + pending) "
-                        + "notifications wait for it: 'postrider agent forget \(topic)' drops them",
+                        + "notifications wait for it: 'postrider-agent forget \(topic)' drops them",
                     fields: .init(topic: topic))
             } else if streams.attachments[topic] != nil, lifecycle.status(of: topic)?.process == nil {
                 log.notice(

@@ -16,7 +16,7 @@ final class AppSession: EndpointOwner {
     /// Streams with messages that are not processed yet, in the order of processing. While there are any, the session
     /// is in the server's queue.
     private var waiting: [AppCall] = []
-    /// Requests of `postrider agent` commands whose bodies are arriving, by their streams.
+    /// Requests of `postrider-agent` commands whose bodies are arriving, by their streams.
     private var requests: [Int32: (method: String, path: String, body: [UInt8])] = [:]
     private var isClosing = false
     /// When the connection began, by the server's counter.

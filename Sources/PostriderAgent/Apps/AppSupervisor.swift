@@ -253,7 +253,7 @@ struct AppSupervisor {
         let (delay, isNews) = crashes.ended(at: now, random: random)
         let report = Action.report(
             "is in a crash loop, \(Limits.crashLoopExits) ends without having handled anything; "
-                + "the next start is in \(delay / 1000) s, or upon 'postrider agent activate'")
+                + "the next start is in \(delay / 1000) s, or upon 'postrider-agent activate'")
         return (isNews ? [report] : []) + [.arm(milliseconds: delay)]
     }
 

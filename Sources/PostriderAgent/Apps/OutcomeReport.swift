@@ -48,7 +48,7 @@ struct OutcomeReport {
             redelivery.forget(failure.row)
             log.warning(
                 "\(failure.topic): a notification was given up after \(failure.attempts) attempts; see "
-                    + "'postrider agent dead-letters'", kind: "dead letter: \(failure.topic)",
+                    + "'postrider-agent dead-letters'", kind: "dead letter: \(failure.topic)",
                 fields: failure.fields)
         }
     }

@@ -1,4 +1,4 @@
-/// The JSON that the `postrider agent` commands and the agent exchange on the app socket (docs/operate/agent.md). Times
+/// The JSON that the `postrider-agent` commands and the agent exchange on the app socket (docs/operate/agent.md). Times
 /// are milliseconds since the epoch.
 public enum AgentControl {
     /// `GET /v1/status`.

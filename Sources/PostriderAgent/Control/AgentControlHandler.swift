@@ -5,7 +5,7 @@ import PostriderStorage
 import PostriderSystem
 import PostriderTransport
 
-/// Answers the commands of the device's owner, such as `postrider agent status`, on the app socket. Only the agent's
+/// Answers the commands of the device's owner, such as `postrider-agent status`, on the app socket. Only the agent's
 /// own user and root may use them.
 final class AgentControlHandler {
     typealias Answer = (status: Int, body: [UInt8])
@@ -204,7 +204,7 @@ final class AgentControlHandler {
             return Self.refusal(
                 409,
                 "The owner has decided about \(Limits.decisionsInAdvance) apps that have not come yet: "
-                    + "'postrider agent forget TOPIC' drops one.")
+                    + "'postrider-agent forget TOPIC' drops one.")
         }
         return Self.done
     }

@@ -57,7 +57,7 @@ final class ConsentRequests {
         guard consents[topic].prompts < Limits.promptsPerTopic else {
             log.notice(
                 "\(topic): its user has closed the question \(Limits.promptsPerTopic) times and is not asked "
-                    + "again; see 'postrider agent allow'", kind: "not asked: \(topic)",
+                    + "again; see 'postrider-agent allow'", kind: "not asked: \(topic)",
                 fields: .init(topic: topic))
             return authorizations.unanswered(topic)
         }

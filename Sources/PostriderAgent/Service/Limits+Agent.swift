@@ -97,7 +97,7 @@ extension Limits {
     static let deadLettersPerTopic = 100
     /// Bytes of a text that a user has written in response to an alert.
     static let responseTextBytes = 4096
-    /// Bytes of the body of a `postrider agent` command's request.
+    /// Bytes of the body of a `postrider-agent` command's request.
     static let orderBytes = 4096
     /// Manifests of apps, each a file. At about 1 KiB each: 256 KiB.
     public static let manifests = 256

@@ -56,12 +56,12 @@ enum AgentFault {
         switch status {
         case .typeSocket where reason.contains("ermission"):
             remedy = "this user must be able to write to the socket and to search its folders."
-        case .typeSocket: remedy = "start the agent, postrider-agent.service or 'postrider agent'."
+        case .typeSocket: remedy = "start the agent, postrider-agent.service or 'postrider-agent'."
         case nil where reason.contains("ermission"):
             remedy = "this user must be able to search the folders of the socket."
         case nil:
             remedy =
-                "start the agent, postrider-agent.service or 'postrider agent', or name its socket in "
+                "start the agent, postrider-agent.service or 'postrider-agent', or name its socket in "
                 + "POSTRIDER_AGENT_SOCKET."
         default:
             remedy = "this is no socket; name that of the agent in POSTRIDER_AGENT_SOCKET."

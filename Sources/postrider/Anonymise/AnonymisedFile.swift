@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderCommands
 
 /// A file of captures in which other values take the place of those that tell about people, devices and apps
 /// (docs/reference/captures.md).

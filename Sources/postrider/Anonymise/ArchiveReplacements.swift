@@ -1,3 +1,5 @@
+import PostriderCommands
+
 /// What is replaced in an HTTP Archive (HAR 1.2): in the requests and answers that it contains. A text in a member that
 /// is not known is replaced.
 struct ArchiveReplacements: JSONReplacements {

@@ -1,3 +1,5 @@
+import PostriderCommands
+
 /// What is replaced in a capture as a line of JSON (docs/reference/captures.md), but for its payload.
 struct CaptureReplacements: JSONReplacements {
     private let request: RequestReplacements

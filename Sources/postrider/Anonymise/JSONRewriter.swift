@@ -1,3 +1,4 @@
+import PostriderCommands
 import PostriderJSON
 
 /// Decides what takes the place of the texts, names and numbers of a JSON value.

@@ -1,3 +1,4 @@
+import PostriderCommands
 import PostriderNotifications
 
 /// A text in JSON: its characters, and how each is written. Other characters can be written in the same way, and then

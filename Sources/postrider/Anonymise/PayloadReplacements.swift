@@ -1,3 +1,5 @@
+import PostriderCommands
+
 /// What is replaced in a payload (docs/reference/captures.md): every text but words that Apple defines, the names of
 /// members but Apple's, and long numbers of the app.
 struct PayloadReplacements: JSONReplacements {

@@ -1,4 +1,5 @@
 import PostriderCaptures
+import PostriderCommands
 import PostriderCrypto
 import PostriderNotifications
 

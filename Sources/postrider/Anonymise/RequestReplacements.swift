@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderCommands
 import PostriderJSON
 import PostriderNotifications
 

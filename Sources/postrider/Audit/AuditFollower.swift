@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderCommands
 import PostriderNotifications
 import PostriderStorage
 import PostriderSystem

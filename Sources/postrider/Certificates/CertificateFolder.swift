@@ -1,5 +1,6 @@
 import FoundationEssentials
 import PostriderCluster
+import PostriderCommands
 import PostriderCrypto
 import PostriderNotifications
 import PostriderRelay

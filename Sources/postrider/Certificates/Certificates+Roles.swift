@@ -1,4 +1,5 @@
 import PostriderCluster
+import PostriderCommands
 import PostriderCrypto
 import PostriderNotifications
 import PostriderProviderAPI

@@ -1,3 +1,4 @@
+import PostriderCommands
 import PostriderNotifications
 import PostriderProviderAPI
 import PostriderRelay

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderCommands
 import PostriderOptions
 
 /// `postrider check`: says everything that is wrong with a configuration at once.
@@ -10,22 +11,17 @@ enum CheckCommand: Command {
     static func run(_ arguments: [String]) async throws -> Int32 {
         guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let environment = ProcessInfo.processInfo.environment.filter { !$0.value.isEmpty }
-        let (agent, relay) = (options.string("agent"), options.string(Settings.fileOption.name))
-        guard agent == nil || relay == nil else {
-            throw options.error("--agent and --config exclude each other: check one file after the other")
+        let relay = options.string(Settings.fileOption.name)
+        if let agent = options.string("agent") {
+            guard relay == nil else {
+                throw options.error("--agent and --config exclude each other: check one file after the other")
+            }
+            try HandOverCommand.handOver(["check", "--config", agent], options)
         }
-        let path = agent ?? relay ?? environment[Settings.fileVariable] ?? Settings.usualFile
+        let path = relay ?? environment[Settings.fileVariable] ?? Settings.usualFile
         guard let text = try FileText.readIfThere(path) else { throw SettingTexts<Setting>.absent(path) }
-        let mistakes =
-            agent == nil
-            ? RelayCheck.mistakes(path, text, environment: environment, options: options)
-            : try AgentCheck.mistakes(path, text, environment: environment)
-        if options.isSet("json") {
-            Console.say(try Console.json(mistakes))
-        } else {
-            for mistake in mistakes { Console.say(mistake) }
-            if mistakes.isEmpty { Console.say("\(path): nothing is wrong.") }
-        }
+        let mistakes = RelayCheck.mistakes(path, text, environment: environment, options: options)
+        try MistakeSearch.tell(mistakes, of: path, asJSON: options.isSet("json"))
         return mistakes.isEmpty ? 0 : 2
     }
 
@@ -41,7 +37,9 @@ enum CheckCommand: Command {
             """,
         options: [
             Settings.fileOption,
-            .file("agent", "Check this configuration of an agent, and its manifests, in place of a relay's."),
+            .file(
+                "agent",
+                "Check this configuration of an agent, and its manifests, as 'postrider-agent check' does."),
             .flag("json", "Print the list of sentences, as JSON."),
         ],
         examples: [

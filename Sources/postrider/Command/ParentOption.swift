@@ -1,4 +1,5 @@
 import Glibc
+import PostriderCommands
 import PostriderOptions
 import PostriderSystem
 import PostriderTransport

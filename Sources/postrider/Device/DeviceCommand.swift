@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import PostriderClients
+import PostriderCommands
 import PostriderCourier
 import PostriderCrypto
 import PostriderNotifications

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderCommands
 import PostriderRelay
 
 /// The enrolment of a load run's devices at a relay that it did not start: an enrolment key, made through the control

@@ -1,4 +1,5 @@
 import PostriderClients
+import PostriderCommands
 import PostriderCourier
 import PostriderCrypto
 import PostriderNotifications
@@ -65,7 +66,7 @@ final class SimulatedDevice: DeviceClientDelegate {
     private func makeClient() -> DeviceClient {
         var configuration = DeviceClient.Configuration(
             relays: [order.relay], identity: identity, secret: secret,
-            agent: "postrider-device/\(Commands.version)")
+            agent: "postrider-device/\(Program.version)")
         configuration.keepaliveSeconds = order.keepaliveSeconds
         return DeviceClient(
             configuration, topics: order.registrations, on: loop, random: { [entropy] in entropy.next() },

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderCommands
 import PostriderNotifications
 import PostriderOptions
 import PostriderRelay
@@ -12,37 +13,23 @@ enum DoctorCommand: Command {
     static func run(_ arguments: [String]) async throws -> Int32 {
         guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let environment = ProcessInfo.processInfo.environment
-        let (agent, relay) = (options.string("agent"), options.string(Settings.fileOption.name))
-        guard agent == nil || relay == nil else {
-            throw options.error(
-                "--agent and --config exclude each other: look at one service after the other")
+        let relay = options.string(Settings.fileOption.name)
+        if let agent = options.string("agent") {
+            guard relay == nil else {
+                throw options.error(
+                    "--agent and --config exclude each other: look at one service after the other")
+            }
+            try HandOverCommand.handOver(["doctor", "--config", agent], options)
         }
-        let findings: [Finding]
-        if let agent {
-            let fileOption = [AgentSettings.fileVariable: agent]
-            let agentOptions = try AgentCommand.table.parse([])
-            let settings = try AgentSettings(
-                options: agentOptions, environment: environment.merging(fileOption) { $1 },
-                readManifests: { _ in [] }, readFile: FileText.readIfThere)
-            findings = await Machine(unit: "postrider-agent.service", configuration: agent)
-                .findings(ofAgent: settings.agent)
-        } else {
-            let settings = try Settings(options: options)
-            let arguments = try settings.forRelay()
-            let control = ControlClient(address: arguments.relay.controlAddress)
-            let isRunning = (try? await control.request("GET", "/v1/status")) != nil
-            let file = relay ?? environment[Settings.fileVariable] ?? Settings.usualFile
-            findings = await Machine(unit: "postrider.service", configuration: file).findings(
-                ofRelay: arguments.relay, store: arguments.store,
-                names: hosts(settings[.callbackAllow]), isRunning: isRunning)
-        }
-        if options.isSet("json") {
-            Console.say(try Console.json(findings))
-        } else {
-            for finding in findings { Console.say(finding.line) }
-            if findings.isEmpty { Console.say("Nothing is wrong with this machine.") }
-        }
-        return findings.isEmpty ? 0 : findings[0].severity == .failure ? 1 : 4
+        let settings = try Settings(options: options)
+        let arguments = try settings.forRelay()
+        let control = ControlClient(address: arguments.relay.controlAddress)
+        let isRunning = (try? await control.request("GET", "/v1/status")) != nil
+        let file = relay ?? environment[Settings.fileVariable] ?? Settings.usualFile
+        let findings = await Machine(unit: "postrider.service", configuration: file).findings(
+            ofRelay: arguments.relay, store: arguments.store,
+            names: hosts(settings[.callbackAllow]), isRunning: isRunning)
+        return try Finding.tell(findings, asJSON: options.isSet("json"))
     }
 
     /// The hosts of URLs with commas between them.
@@ -67,7 +54,9 @@ enum DoctorCommand: Command {
             """,
         options: [
             Settings.fileOption,
-            .file("agent", "Look at this machine as the device with this configuration."),
+            .file(
+                "agent",
+                "Look at this machine as the device with this configuration: 'postrider-agent doctor'."),
             .flag("json", "Print the list of findings, as JSON."),
         ],
         examples: [

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import PostriderClients
+import PostriderCommands
 import PostriderCrypto
 import PostriderLoad
 import PostriderNotifications

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import PostriderCommands
 import PostriderLoad
 import PostriderOptions
 import PostriderSystem

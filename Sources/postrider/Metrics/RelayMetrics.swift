@@ -1,5 +1,6 @@
 import PostriderCallbackSender
 import PostriderCallbacks
+import PostriderCommands
 import PostriderMetrics
 import PostriderNotifications
 import PostriderRelay
@@ -17,7 +18,7 @@ extension MetricsService {
                 respond(ServiceMeasurement(families: $0.families, obstacles: $0.obstacles))
             }
         } own: {
-            ProcessFigures.families(version: Commands.version, role: "relay")
+            ProcessFigures.families(version: Program.version, role: "relay")
                 + StoreUsage(directory: place.dataDirectory).families(hasFiles: place.database == nil)
                 + (callbacks?.families ?? [])
         }

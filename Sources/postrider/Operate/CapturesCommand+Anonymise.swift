@@ -1,3 +1,4 @@
+import PostriderCommands
 import PostriderCrypto
 import PostriderNotifications
 import PostriderOptions

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import PostriderCaptures
 import PostriderClients
+import PostriderCommands
 import PostriderNotifications
 import PostriderOptions
 

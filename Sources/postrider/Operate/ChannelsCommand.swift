@@ -1,4 +1,5 @@
 import PostriderClients
+import PostriderCommands
 import PostriderNotifications
 import PostriderOptions
 import PostriderTransport

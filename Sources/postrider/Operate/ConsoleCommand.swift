@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderCommands
 import PostriderConsole
 import PostriderOptions
 import PostriderRelay

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import PostriderClients
+import PostriderCommands
 import PostriderRelay
 
 /// Prints the events of devices (`GET /v1/devices/events`), until the relay ends or the reader is gone.

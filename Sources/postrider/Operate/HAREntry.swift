@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderCommands
 
 /// A capture as an entry of an HTTP Archive 1.2 (http://www.softwareishard.com/blog/har-12-spec/), which tools for
 /// network traces read. What the format has no member for is in members that begin with `_`, as it asks for.
@@ -155,7 +156,7 @@ struct HAREntry: Encodable {
 
     /// What stands before the entries of an archive, which commas separate.
     static var head: String {
-        #"{"log":{"version":"1.2","creator":{"name":"postrider","version":"\#(Commands.version)"},"#
+        #"{"log":{"version":"1.2","creator":{"name":"postrider","version":"\#(Program.version)"},"#
             + #""pages":[],"entries":["#
     }
 

@@ -1,3 +1,4 @@
+import PostriderCommands
 import PostriderRelay
 
 /// The trace as text output.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderCommands
 
 /// A capture as a line of JSON (docs/reference/captures.md), with its payload as the provider sent it.
 struct CaptureLine {

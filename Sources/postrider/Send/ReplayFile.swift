@@ -1,5 +1,6 @@
 import FoundationEssentials
 import PostriderClients
+import PostriderCommands
 import PostriderNotifications
 
 /// Captured pushes, from lines of JSON as `postrider captures --lines` prints them, or from an HTTP Archive.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderCommands
 import PostriderJSON
 
 /// The requests of an HTTP Archive (HAR 1.2), as `postrider captures --har` and other tools write it.

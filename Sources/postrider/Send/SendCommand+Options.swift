@@ -1,3 +1,4 @@
+import PostriderCommands
 import PostriderOptions
 
 extension SendCommand {

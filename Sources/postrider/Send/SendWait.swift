@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import PostriderClients
+import PostriderCommands
 import PostriderNotifications
 import PostriderOptions
 import PostriderRelay

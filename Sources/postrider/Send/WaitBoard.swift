@@ -1,4 +1,5 @@
 import PostriderClients
+import PostriderCommands
 import PostriderRelay
 
 /// The state of the pushes of one `postrider send --wait`. It has no I/O.

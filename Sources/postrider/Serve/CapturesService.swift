@@ -1,5 +1,6 @@
 import Dispatch
 import PostriderCaptures
+import PostriderCommands
 import PostriderHTTP1
 import PostriderNotifications
 import PostriderRelay

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import PostriderCommands
 import PostriderNotifications
 import PostriderOptions
 import PostriderPostgres

@@ -1,3 +1,4 @@
+import PostriderCommands
 import PostriderConsole
 import PostriderNotifications
 import PostriderOptions

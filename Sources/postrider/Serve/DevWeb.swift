@@ -1,3 +1,4 @@
+import PostriderCommands
 import PostriderOptions
 import PostriderRelay
 import PostriderTransport

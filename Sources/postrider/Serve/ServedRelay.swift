@@ -1,6 +1,7 @@
 import FoundationEssentials
 import PostriderCallbackSender
 import PostriderCallbacks
+import PostriderCommands
 import PostriderEvidence
 import PostriderNotifications
 import PostriderRelay

@@ -1,3 +1,4 @@
+import PostriderCommands
 import PostriderNotifications
 import PostriderRelay
 import PostriderSystem

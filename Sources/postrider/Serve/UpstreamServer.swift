@@ -1,5 +1,6 @@
 import PostriderCaptures
 import PostriderClients
+import PostriderCommands
 import PostriderCrypto
 import PostriderHTTP2
 import PostriderNotifications

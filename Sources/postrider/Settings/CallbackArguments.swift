@@ -1,5 +1,6 @@
 import PostriderCallbackSender
 import PostriderCallbacks
+import PostriderCommands
 import PostriderFileTrust
 import PostriderNotifications
 import PostriderOptions

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderCommands
 import PostriderFileTrust
 import PostriderNotifications
 import PostriderRelay

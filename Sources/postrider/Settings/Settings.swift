@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderCommands
 import PostriderOptions
 
 /// The settings of the relay and of the operator's commands.
@@ -17,7 +18,7 @@ struct Settings {
         "config", short: "c", "The configuration file; \(usualFile) if not given, and if it is there."
     )
     /// The variable that names the configuration file.
-    static let fileVariable = "POSTRIDER_CONFIG"
+    static let fileVariable = EnvironmentNames.relayFile
 
     /// Reads all sources. An empty variable counts as not set.
     ///

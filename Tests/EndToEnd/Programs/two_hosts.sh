@@ -10,6 +10,7 @@ folder=$1 program=$2 page=$3 port=$4
 root=$PWD
 mkdir -p "$folder"/{relay,device}/apps.d "$folder"/bin
 ln -s "$program" "$folder/bin/postrider"
+ln -s "$program-agent" "$folder/bin/postrider-agent"
 PATH="$folder/bin:$PATH"
 running=()
 trap 'kill "${running[@]}" 2>/dev/null || true; wait' EXIT
@@ -28,7 +29,7 @@ systemctl() {
     case ${*: -1} in
         postrider) postrider serve --config "$folder/relay/postrider.yaml" & until_true postrider status ;;
         postrider-agent)
-            postrider agent --config "$folder/device/agent.yaml" --socket "$folder/agent.sock" --state "$folder/state" &
+            postrider-agent --config "$folder/device/agent.yaml" --socket "$folder/agent.sock" --state "$folder/state" &
             until_true registered ;;
     esac
     running+=($!)

@@ -139,7 +139,7 @@ class Session:
             POSTRIDER_ENROLMENT_KEY=self.relay.enrolment_key)
 
     def says(self, *command):
-        """Returns what a command of 'postrider agent' prints."""
+        """Returns what a command of 'postrider-agent' prints."""
         socket = f"{self.folder}/agent.sock"
         answer = subprocess.run([self.postrider, "agent", *command, "--socket", socket], capture_output=True, text=True)
         require(answer.returncode == 0, answer.stderr)

@@ -3,7 +3,9 @@ import PostriderAgent
 import PostriderCourier
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
+@testable import postrider_agent
 
 @Suite("Manifests of apps")
 struct AppManifestsTests {

@@ -6,6 +6,7 @@ import PostriderRelay
 import Synchronization
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 @Suite("The audit")

@@ -5,6 +5,7 @@ import PostriderNotifications
 import PostriderTransport
 import Testing
 
+@testable import PostriderCommands
 @testable import PostriderRelay
 @testable import postrider
 

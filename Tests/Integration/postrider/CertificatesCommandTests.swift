@@ -4,6 +4,7 @@ import PostriderNotifications
 import PostriderTLS
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 @Suite("postrider certificates")
@@ -11,7 +12,7 @@ struct CertificatesCommandTests {
     private let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
 
     private func run(_ arguments: String...) async -> Int32 {
-        await Commands.run(["certificates"] + arguments)
+        await Commands.program.run(["certificates"] + arguments)
     }
 
     private func withFolder(_ body: (CertificateFolder) async throws -> Void) async throws {

@@ -2,6 +2,7 @@ import PostriderNotifications
 import PostriderRelay
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 @Suite("The list of channels on the control socket")

@@ -4,7 +4,9 @@ import PostriderOptions
 import PostriderRelay
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
+@testable import postrider_agent
 
 @Suite("A check of the configuration")
 struct CheckTests {
@@ -181,11 +183,11 @@ struct CheckTests {
         #expect(try ground.relay(ground.good) == [])
         #expect(try ground.agent("relay: relay.example.org:5223\nstate: s\n") == [])
         let path = try ground.write(ground.good, to: "good.yaml")
-        #expect(await Commands.run(["check", "--config", path]) == 0)
+        #expect(await Commands.program.run(["check", "--config", path]) == 0)
         let wrong = try ground.write(ground.good + "\nshards: 0\n", to: "wrong.yaml")
-        #expect(await Commands.run(["check", "--config", wrong]) == 2)
-        #expect(await Commands.run(["check", "--config", wrong, "--agent", path]) == 2)
-        #expect(await Commands.run(["check", "--config", "/nowhere"]) == 2)
+        #expect(await Commands.program.run(["check", "--config", wrong]) == 2)
+        #expect(await Commands.program.run(["check", "--config", wrong, "--agent", path]) == 2)
+        #expect(await Commands.program.run(["check", "--config", "/nowhere"]) == 2)
     }
 
     @Test(

@@ -8,6 +8,7 @@ import PostriderStorage
 import PostriderTransport
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 @Suite("The commands of a provider and a device")
@@ -60,10 +61,13 @@ struct ClientCommandsTests {
             let state = folder.path + "/device.json"
             let token = try await enrol(folder, state: state)
             let directory = ["-d", folder.path]
-            #expect(await Commands.run(["send"] + directory + ["--alert", "one", token]) == 0)
-            #expect(await Commands.run(["send"] + directory + ["--alert", "two", "--json", token]) == 0)
-            #expect(await Commands.run(["send"] + directory + ["--alert", "three", token, "ab"]) == 1)
-            #expect(await Commands.run(["device"] + directory + ["--state", state, "--count", "3"]) == 0)
+            #expect(await Commands.program.run(["send"] + directory + ["--alert", "one", token]) == 0)
+            #expect(
+                await Commands.program.run(["send"] + directory + ["--alert", "two", "--json", token]) == 0)
+            #expect(
+                await Commands.program.run(["send"] + directory + ["--alert", "three", token, "ab"]) == 1)
+            #expect(
+                await Commands.program.run(["device"] + directory + ["--state", state, "--count", "3"]) == 0)
         }
     }
 
@@ -87,14 +91,14 @@ struct ClientCommandsTests {
             try elsewhere.write(to: folder)
             let token = String(repeating: "ab", count: 32)
             let directory = ["-d", folder.path]
-            #expect(await Commands.run(["send"] + directory + ["--alert", "x", token]) == 1)
-            #expect(await Commands.run(["device"] + directory) == 1)
+            #expect(await Commands.program.run(["send"] + directory + ["--alert", "x", token]) == 1)
+            #expect(await Commands.program.run(["device"] + directory) == 1)
             try values.write(to: folder)
             let state = folder.path + "/device.json"
             let stranger = DeviceState(
                 identity: DeviceIdentity(high: 1, low: 2), secret: Array(repeating: 0, count: 32))
             try FileText.write(try Console.json(stranger), to: state)
-            #expect(await Commands.run(["device"] + directory + ["--state", state]) == 1)
+            #expect(await Commands.program.run(["device"] + directory + ["--state", state]) == 1)
         }
     }
 }

@@ -9,6 +9,7 @@ import PostriderStorage
 import PostriderTransport
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 @Suite("The operator's commands")
@@ -48,7 +49,7 @@ struct ControlTests {
 
     /// Runs a command against the relay and returns its exit code.
     static func run(_ words: [String], on client: ControlClient) async -> Int32 {
-        await Commands.run(words + ["--control", "\(client.address)"])
+        await Commands.program.run(words + ["--control", "\(client.address)"])
     }
 
     @Test("add, list and remove keys, and send no private key")
@@ -90,7 +91,7 @@ struct ControlTests {
             await #expect(throws: CommandFailure.self) {
                 try await client.request("PUT", "/v1/backup", body: Array(#"{"directory":"relative"}"#.utf8))
             }
-            #expect(await Commands.run(["backup", "--help"]) == 0)
+            #expect(await Commands.program.run(["backup", "--help"]) == 0)
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 
+@testable import PostriderCommands
 @testable import postrider
 
 extension DevFolder {

@@ -6,6 +6,7 @@ import PostriderRelay
 import PostriderTLS
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 @Suite("The folder of postrider dev")

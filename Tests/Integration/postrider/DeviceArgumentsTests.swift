@@ -5,6 +5,7 @@ import PostriderOptions
 import PostriderTransport
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 @Suite("What postrider device is told to do")

@@ -8,7 +8,9 @@ import PostriderSystem
 import PostriderTransport
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
+@testable import postrider_agent
 
 @Suite("A look at the machine")
 struct DoctorTests {

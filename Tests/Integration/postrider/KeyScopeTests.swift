@@ -4,6 +4,7 @@ import PostriderNotifications
 import PostriderRelay
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 @Suite("The operator's keys")

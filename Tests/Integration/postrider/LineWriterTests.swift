@@ -3,6 +3,7 @@ import PostriderNotifications
 import Synchronization
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 /// A reader that takes a line when the test allows it.

@@ -8,6 +8,7 @@ import PostriderTransport
 import Synchronization
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 @Suite("Metrics and health")

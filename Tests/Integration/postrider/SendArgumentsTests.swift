@@ -5,6 +5,7 @@ import PostriderOptions
 import PostriderTransport
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 @Suite("What postrider send is told to do")

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 @Suite("The unit of a service")

@@ -6,6 +6,7 @@ import PostriderTLS
 import PostriderTransport
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 @Suite("Settings of addresses, groups and the environment")

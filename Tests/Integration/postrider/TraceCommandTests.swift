@@ -5,6 +5,7 @@ import PostriderRelay
 import PostriderStorage
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 @Suite("postrider trace")
@@ -139,7 +140,7 @@ struct TraceCommandTests {
             ["--refused", "--device", device],
         ])
     func mistakes(_ words: [String]) async {
-        #expect(await Commands.run(["trace", "--control", "unix:/nowhere"] + words) == 2)
+        #expect(await Commands.program.run(["trace", "--control", "unix:/nowhere"] + words) == 2)
     }
 
     @Test("asks for what the user wants")

@@ -4,7 +4,9 @@ import PostriderProxies
 import PostriderTransport
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
+@testable import postrider_agent
 
 @Suite("The proxy in the settings of the agent")
 struct AgentProxySettingsTests {
@@ -58,7 +60,7 @@ struct AgentProxySettingsTests {
     func mistakes(_ text: String) {
         let error = #expect(throws: (any Error).self) { try proxy(["--proxy", text]) }
         let sentence =
-            "postrider agent: --proxy must be off, or a proxy such as http://proxy.example.org:3128, "
+            "postrider-agent: --proxy must be off, or a proxy such as http://proxy.example.org:3128, "
             + "http://user@proxy.example.org:3128 or socks5://proxy.example.org:1080"
         #expect(error.map { "\($0)" } == sentence)
     }
@@ -91,7 +93,7 @@ struct AgentProxySettingsTests {
         ])
     func incomplete(_ settings: [String], _ sentence: String) {
         let error = #expect(throws: (any Error).self) { try proxy(settings) }
-        #expect(error.map { "\($0)" } == "postrider agent: " + sentence)
+        #expect(error.map { "\($0)" } == "postrider-agent: " + sentence)
     }
 
     @Test("needs a password's file that is there")

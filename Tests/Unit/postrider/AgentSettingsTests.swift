@@ -5,7 +5,9 @@ import PostriderOptions
 import PostriderTransport
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
+@testable import postrider_agent
 
 @Suite("Settings of the agent")
 struct AgentSettingsTests {
@@ -137,7 +139,7 @@ struct AgentSettingsTests {
         arguments: [
             (
                 ["--relay", "nowhere"], [:], "",
-                "postrider agent: --relay must be a host and a port from 1 to 65535 such as "
+                "postrider-agent: --relay must be a host and a port from 1 to 65535 such as "
                     + "relay.example.org:5223, or at most 8 different ones with commas between, "
                     + "not 'nowhere'"
             ),
@@ -149,7 +151,7 @@ struct AgentSettingsTests {
             ),
             (
                 ["--relay", "unix:/relay"], [:], "",
-                "postrider agent: --relay must be a host and a port from 1 to 65535 such as "
+                "postrider-agent: --relay must be a host and a port from 1 to 65535 such as "
                     + "relay.example.org:5223, or at most 8 different ones with commas between, "
                     + "not 'unix:/relay'"
             ),
@@ -164,7 +166,7 @@ struct AgentSettingsTests {
             ([], [:], "reports: maybe", "f:1:10: 'reports' must be true or false, not 'maybe'"),
             (
                 ["--socket", String(repeating: "s", count: 108)], [:], "",
-                "postrider agent: --socket must be the path of a socket, 107 bytes at most, not '"
+                "postrider-agent: --socket must be the path of a socket, 107 bytes at most, not '"
                     + String(repeating: "s", count: 108) + "'"
             ),
             (

@@ -4,6 +4,7 @@ import PostriderNotifications
 import PostriderSeededRandom
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 @Suite("An anonymised file of captures")

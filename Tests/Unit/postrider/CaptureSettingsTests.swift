@@ -3,6 +3,7 @@ import PostriderRelay
 import PostriderTransport
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 @Suite("Settings of captures")

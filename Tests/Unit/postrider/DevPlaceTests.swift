@@ -1,6 +1,7 @@
 import PostriderOptions
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 @Suite("The place of postrider dev")

@@ -4,7 +4,9 @@ import PostriderCourier
 import PostriderNotifications
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
+@testable import postrider_agent
 
 @Suite("A manifest with a handler")
 struct HandlerManifestTests {

@@ -2,7 +2,9 @@ import PostriderCourier
 import PostriderOptions
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
+@testable import postrider_agent
 
 @Suite("The keyboard of the command line")
 struct KeyboardActionTests {

@@ -3,7 +3,9 @@ import PostriderNotifications
 import Synchronization
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
+@testable import postrider_agent
 
 @Suite("The start of an agent whose disk has no room")
 struct PatientStartTests {

@@ -2,6 +2,7 @@ import PostriderClients
 import PostriderNotifications
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 @Suite("A file of captures")

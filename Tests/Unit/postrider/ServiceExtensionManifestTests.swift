@@ -2,7 +2,9 @@ import Foundation
 import PostriderAgent
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
+@testable import postrider_agent
 
 @Suite("The service extension of a manifest")
 struct ServiceExtensionManifestTests {

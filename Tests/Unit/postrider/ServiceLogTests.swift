@@ -2,6 +2,7 @@ import Foundation
 import PostriderNotifications
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 @Suite("Lines of the log")

@@ -5,6 +5,7 @@ import PostriderRelay
 import PostriderTransport
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 @Suite("Settings")

@@ -1,6 +1,7 @@
 import PostriderPostgres
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 @Suite("The setting of the store")

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import PostriderCommands
 @testable import postrider
 
 @Suite("The watchdog of systemd")

@@ -1,6 +1,7 @@
 import PostriderOptions
 import Testing
 
+@testable import PostriderCommands
 @testable import PostriderRelay
 @testable import postrider
 

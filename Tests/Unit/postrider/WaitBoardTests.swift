@@ -1,6 +1,7 @@
 import Testing
 
 @testable import PostriderClients
+@testable import PostriderCommands
 @testable import PostriderRelay
 @testable import postrider
 

@@ -1,0 +1,4 @@
+import PostriderCommands
+
+// Everything is in `Program` and `AgentProgram`.
+AgentProgram.program.main()
