@@ -46,7 +46,9 @@ final class WebHTTP1Handler: ConnectionHandler, WebSender {
             while let request = try http.next() {
                 requestsReceived += 1
                 guard WebSocketUpgrade.isAsked(by: request.head) else {
-                    port.routes.take(request, from: self, on: 0)
+                    // Each request has a number of its own: the home may still report about one that was refused when
+                    // the next one waits for its answer.
+                    port.routes.take(request, from: self, on: Int32(truncatingIfNeeded: requestsReceived))
                     continue
                 }
                 if upgrade(request.head) { return }
