@@ -126,6 +126,8 @@ extension ProxyHeader {
 
 extension ProxyHeader {
     private func readLine() throws(ProxyHeaderFailure) -> Client {
+        // A combining character would be one with the blank before it, and that blank would separate nothing.
+        guard kept.allSatisfy({ $0 < 0x80 }) else { throw .malformed("a line that is not ASCII") }
         let line = String(decoding: kept.dropLast(2), as: UTF8.self)
         guard kept[kept.count - 2] == 0x0D else { throw .malformed("a line without CR at its end") }
         let fields = line.split(separator: " ", omittingEmptySubsequences: false)
