@@ -246,29 +246,37 @@ let package = Package(
         .target(
             name: "RelayFixtures", dependencies: ["PostriderProviderAPI", "PostriderSeededRandom"],
             path: "Tests/Unit/Fixtures", swiftSettings: house),
-        // A PostgreSQL server for tests.
-        .target(name: "DatabaseFixtures", path: "Tests/Integration/Database", swiftSettings: house),
+        // Programs that tests run, and a PostgreSQL server.
+        .target(
+            name: "ProgramFixtures",
+            dependencies: ["CPostriderSystem", "PostriderSystem", "PostriderTransport"],
+            path: "Tests/Integration/Programs", swiftSettings: house),
+        .target(
+            name: "DatabaseFixtures", dependencies: ["ProgramFixtures"], path: "Tests/Integration/Database",
+            swiftSettings: house),
         // Tests with loops, sockets, processes and stores in the test process, relays and agents included.
         tests(
             "AgentIntegrationTests", "Integration/Agent",
-            ["PostriderAgent", "PostriderKit", "PostriderRelay"]),
+            ["PostriderAgent", "PostriderKit", "PostriderRelay", "ProgramFixtures"]),
         tests(
             "ClientsIntegrationTests", "Integration/Clients",
             ["PostriderClients", "PostriderRelay", "PostriderStorage"]),
         tests("CallbackSenderIntegrationTests", "Integration/CallbackSender", ["PostriderCallbackSender"]),
-        tests("DBusIntegrationTests", "Integration/DBus", ["PostriderDBus"]),
+        tests("DBusIntegrationTests", "Integration/DBus", ["PostriderDBus", "ProgramFixtures"]),
         tests("EndpointsIntegrationTests", "Integration/Endpoints", ["PostriderEndpoints"]),
         tests("FileTrustIntegrationTests", "Integration/FileTrust", ["PostriderFileTrust"]),
         tests("HTTP1IntegrationTests", "Integration/HTTP1", ["PostriderHTTP1", "PostriderCrypto"]),
         tests("LoadIntegrationTests", "Integration/Load", ["PostriderLoad"]),
-        tests("PostriderIntegrationTests", "Integration/postrider", ["postrider", "postrider-agent"]),
+        tests(
+            "PostriderIntegrationTests", "Integration/postrider",
+            ["postrider", "postrider-agent", "ProgramFixtures"]),
         tests("NodesIntegrationTests", "Integration/Nodes", ["PostriderNodes"]),
         tests("RelayIntegrationTests", "Integration/Relay", ["PostriderRelay"]),
         tests(
             "StorageIntegrationTests", "Integration/Storage",
             ["PostriderStorage", "PostriderPostgres", "DatabaseFixtures"]),
         tests("SystemIntegrationTests", "Integration/System", ["PostriderSystem"]),
-        tests("TLSIntegrationTests", "Integration/TLS", ["PostriderTLS"]),
+        tests("TLSIntegrationTests", "Integration/TLS", ["PostriderTLS", "ProgramFixtures"]),
         tests(
             "TransportIntegrationTests", "Integration/Transport",
             ["PostriderTransport", "PostriderSystem", "PostriderTLS"]),
@@ -300,7 +308,7 @@ let package = Package(
             name: "fill-store",
             dependencies: ["PostriderNotifications", "PostriderSeededRandom", "PostriderStorage"],
             path: "Tests/Benchmark/Filler", swiftSettings: house),
-        tests("TidyTests", "Tidy"),
+        tests("TidyTests", "Tidy", ["ProgramFixtures"]),
     ],
     swiftLanguageModes: [.v6]
 )

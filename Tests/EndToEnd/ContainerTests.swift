@@ -1,4 +1,5 @@
 import Foundation
+import ProgramFixtures
 import Testing
 
 extension EndToEnd {
@@ -10,13 +11,8 @@ extension EndToEnd {
 
         /// Whether this user may create a PID namespace on this machine.
         private static let isAllowed: Bool = {
-            let process = Process()
-            process.executableURL = URL(filePath: container[0])
-            process.arguments = container.dropFirst() + ["/bin/true"]
-            process.standardError = FileHandle.nullDevice
-            guard (try? process.run()) != nil else { return false }
-            process.waitUntilExit()
-            return process.terminationStatus == 0
+            let trial = try? ChildProgram.run(container[0], container.dropFirst() + ["/bin/true"])
+            return trial?.exitCode == 0
         }()
 
         @Test(

@@ -1,4 +1,5 @@
 import Foundation
+import ProgramFixtures
 import Testing
 
 extension EndToEnd {
@@ -7,15 +8,11 @@ extension EndToEnd {
     struct FullDiskTests {
         /// Returns why file systems of this kind cannot be mounted here; nil if they can.
         static func obstacle(_ kind: String) -> Comment? {
-            let process = Process()
-            let output = Pipe()
-            process.executableURL = Place.python
-            process.arguments = [Place.programs.appending(path: "small_disk.py").path, kind]
-            process.standardError = output
-            guard (try? process.run()) != nil else { return "Python is missing" }
-            let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-            process.waitUntilExit()
-            return process.terminationStatus == 0 ? nil : Comment(rawValue: text)
+            let script = Place.programs.appending(path: "small_disk.py").path
+            guard let (exitCode, text) = try? ChildProgram.run(Place.python.path, [script, kind]) else {
+                return "Python is missing"
+            }
+            return exitCode == 0 ? nil : Comment(rawValue: text)
         }
 
         private static let obstacles = ["tmpfs", "ext4-1k"].reduce(into: [:]) { $0[$1] = obstacle($1) }

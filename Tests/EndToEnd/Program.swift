@@ -1,4 +1,5 @@
 import Foundation
+import ProgramFixtures
 import Synchronization
 
 /// A program that a test runs. Its output is kept line by line. Tests wait for lines and for the end, never for a
@@ -24,7 +25,7 @@ final class Program: Sendable {
 
     /// The file name and the arguments, for messages.
     let name: String
-    private let process = Mutex(Process())
+    private let child: ChildProgram
     private let state = Mutex(State())
 
     /// Much longer than anything takes, even with sanitizers on a busy machine.
@@ -35,27 +36,19 @@ final class Program: Sendable {
     /// - Parameter environment: variables in addition to the tests' environment.
     init(_ executable: URL, _ arguments: [String], environment: [String: String] = [:]) throws {
         name = ([executable.lastPathComponent] + arguments.prefix(2)).joined(separator: " ")
-        let (output, errors) = (Pipe(), Pipe())
-        try process.withLock { process in
-            process.executableURL = executable
-            process.arguments = arguments
-            process.currentDirectoryURL = Place.root
-            process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-            process.standardInput = FileHandle.nullDevice
-            process.standardOutput = output
-            process.standardError = errors
-            process.terminationHandler = { [self] process in
-                let isSignal = process.terminationReason == .uncaughtSignal
-                let code = isSignal ? 128 + process.terminationStatus : process.terminationStatus
-                change { $0.exitCode = code }
-            }
-            try process.run()
+        child = try ChildProgram(
+            executable.path, arguments,
+            environment: ProcessInfo.processInfo.environment.merging(environment) { $1 },
+            directory: Place.root.path, errors: .pipe)
+        Thread.detachNewThread { [self] in
+            let exitCode = child.waitUntilExit()
+            change { $0.exitCode = exitCode }
         }
-        follow(output) { $0.output.append($1) }
-        follow(errors) { $0.errors.append($1) }
+        follow(child.readOutput) { $0.output.append($1) }
+        follow(child.readErrors) { $0.errors.append($1) }
     }
 
-    var processIdentifier: Int32 { process.withLock { $0.processIdentifier } }
+    var processIdentifier: Int32 { child.processIdentifier }
     var isRunning: Bool { state.withLock { $0.exitCode == nil } }
     /// Its lines on stdout.
     var output: [String] { state.withLock { $0.output } }
@@ -94,7 +87,7 @@ final class Program: Sendable {
 
     /// Sends a signal if the program still runs.
     func send(_ signal: Int32) {
-        if isRunning { kill(processIdentifier, signal) }
+        child.send(signal)
     }
 
     /// Kills the program, as a power cut would, and returns when it and all processes with its pipes have ended.
@@ -147,24 +140,20 @@ final class Program: Sendable {
         for (continuation, result) in over { continuation.resume(with: result) }
     }
 
-    /// Reads a pipe line by line until its end, on its own thread, because readability handlers sometimes miss the
-    /// end.
-    private func follow(_ pipe: Pipe, _ add: @escaping @Sendable (inout State, String) -> Void) {
+    /// Reads one of the outputs line by line until its end, on a thread of its own.
+    private func follow(
+        _ read: @escaping @Sendable () -> [UInt8], _ add: @escaping @Sendable (inout State, String) -> Void
+    ) {
         Thread.detachNewThread { [self] in
             var rest = Data()
-            while true {
-                let data = pipe.fileHandleForReading.availableData
-                guard !data.isEmpty else { break }
-                rest += data
+            while case let bytes = read(), !bytes.isEmpty {
+                rest += bytes
                 var lines = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
                 rest = Data(lines.removeLast())
                 change { state in
                     for line in lines { add(&state, String(decoding: line, as: UTF8.self)) }
                 }
             }
-            // `Process` keeps its pipes open, and Foundation misses the ends of processes if a descriptor exceeds
-            // 1024.
-            try? pipe.fileHandleForReading.close()
             change { state in
                 if !rest.isEmpty { add(&state, String(decoding: rest, as: UTF8.self)) }
                 state.openPipes -= 1

@@ -5,7 +5,7 @@ enum CodeRules {
     /// The only modules that use pointers: those that own a C library, and the folder that drives libFuzzer.
     static let owners: Set = [
         "CallbackSender", "Crypto", "DBus", "Driver", "FileTrust", "HTTP1", "HTTP2", "Journal", "Options",
-        "Postgres", "Storage", "System", "TLS",
+        "Postgres", "Programs", "Storage", "System", "TLS",
         "Transport",
         "YAML",
     ]
@@ -33,7 +33,7 @@ enum CodeRules {
 
     static let fileLength: Rule = { file in
         // The manifest has one line for each target.
-        let most = file.path == "Package.swift" ? 345 : 300
+        let most = file.path == "Package.swift" ? 360 : 300
         guard file.lines.count > most else { return [] }
         return [Finding(file, "is \(file.lines.count) lines long; split it by idea, \(most) is the most")]
     }
@@ -81,6 +81,12 @@ enum CodeRules {
         return findings.isEmpty ? [Finding(file, "needs no place in the list of CodeRules any more")] : []
     }
 
+    static let children: Rule = { file in
+        occurrences(
+            of: #"\bProcess\(\)|\bProcess\.run\(|\bavailableData\b"#, in: file,
+            "uses what can end a busy process in Foundation; ChildProgram says why, and is there instead")
+    }
+
     static let names: Rule = { file in
         let vague = #"Util(s|ity|ities)?(?![a-z])|Helper|Manager|Common|Impl(?![a-z])"#
         let inPath = file.path.range(of: vague, options: .regularExpression) != nil
@@ -95,6 +101,7 @@ enum CodeRules {
         ("has functions of at most 70 lines", functionLength),
         ("throws instead of crashing", courage), ("leaves pointers to the owners of C modules", pointers),
         ("promises no sendability in secret", sendability), ("has names that say something", names),
+        ("starts programs without Foundation", children),
     ]
 
     private static func declaresFunction(_ line: String) -> Bool {

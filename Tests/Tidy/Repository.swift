@@ -1,4 +1,5 @@
 import Foundation
+import ProgramFixtures
 
 /// The files of this repository that git does not ignore.
 struct Repository {
@@ -31,17 +32,8 @@ struct Repository {
 
     /// Runs a program from PATH and waits for it.
     static func run(_ command: [String], in folder: URL) throws -> (status: Int32, output: String) {
-        let process = Process()
-        let pipe = Pipe()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = command
-        process.currentDirectoryURL = folder
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+        let (exitCode, output) = try ChildProgram.run("/usr/bin/env", command, directory: folder.path)
+        return (exitCode, output)
     }
 }
 

@@ -35,6 +35,7 @@ struct RuleTests {
         ),
         (CodeRules.sendability, "Sources/PostriderCrypto/A.swift", "nonisolated(unsafe) var a = 1\n", [1]),
         (CodeRules.sendability, "Sources/PostriderCrypto/Keys/Key.swift", "let a = 1\n", [nil]),
+        (CodeRules.children, "Tests/Unit/A.swift", "_ = Process()\n_ = file.availableData\n", [1, 2]),
         (CodeRules.names, "Sources/PostriderRelay/StringUtils.swift", "\n", [nil]),
         (
             CodeRules.names, "Sources/PostriderRelay/A.swift",

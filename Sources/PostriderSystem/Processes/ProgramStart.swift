@@ -1,6 +1,6 @@
 internal import CPostriderSystem
 internal import Glibc
-internal import PostriderTransport
+package import PostriderTransport
 
 /// A program to start. It gets only what is stated here and nothing else of this process.
 public struct ProgramStart: Sendable, Equatable {
@@ -22,18 +22,22 @@ public struct ProgramStart: Sendable, Equatable {
 }
 
 /// The descriptors that a program gets as its standard input and output.
-struct StandardDescriptors {
+package struct StandardDescriptors {
     let input: Int32
     let output: Int32
     /// Its standard error; nil for this process's.
-    var errors: Int32?
+    let errors: Int32?
+
+    package init(input: Int32, output: Int32, errors: Int32? = nil) {
+        (self.input, self.output, self.errors) = (input, output, errors)
+    }
 }
 
 extension ProgramStart {
     /// Starts the program in a process group of its own, without blocked signals, and returns the process number.
     ///
     /// - Parameter standard: its standard descriptors; nil for no input, and the output of this process.
-    func spawn(_ standard: StandardDescriptors?) throws(SystemError) -> Int32 {
+    package func spawn(_ standard: StandardDescriptors?) throws(SystemError) -> Int32 {
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }

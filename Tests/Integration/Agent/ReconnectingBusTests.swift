@@ -2,6 +2,7 @@ import Foundation
 import PostriderCourier
 import PostriderDBus
 import PostriderNotifications
+import ProgramFixtures
 import Testing
 
 @testable import PostriderAgent
@@ -104,7 +105,7 @@ struct ReconnectingBusTests {
 
 /// A bus at a fixed address that a test starts and stops.
 final class TestBus {
-    private var process: Process?
+    private var daemon: ChildProgram?
     private let folder = FileManager.default.temporaryDirectory
         .appending(path: "bus-\(UUID().uuidString.prefix(8))")
     private var socket: String { folder.appending(path: "bus").path }
@@ -123,23 +124,18 @@ final class TestBus {
     func start() throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try? FileManager.default.removeItem(atPath: socket)
-        let output = Pipe()
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/dbus-daemon")
-        process.arguments = [
-            "--config-file=\(Self.configuration)", "--address=unix:path=\(socket)", "--nofork",
-            "--print-address=1",
-        ]
-        process.standardOutput = output
-        try process.run()
-        self.process = process
-        _ = output.fileHandleForReading.availableData
+        let daemon = try ChildProgram(
+            "/usr/bin/dbus-daemon",
+            [
+                "--config-file=\(Self.configuration)", "--address=unix:path=\(socket)", "--nofork",
+                "--print-address=1",
+            ])
+        self.daemon = daemon
+        _ = daemon.readOutput()
     }
 
     func stop() {
-        guard let process, process.isRunning else { return }
-        // A blocked signal of the test's thread is blocked in the child too; this signal cannot be.
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
+        daemon?.send(SIGKILL)
+        daemon?.waitUntilExit()
     }
 }

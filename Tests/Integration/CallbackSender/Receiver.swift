@@ -17,7 +17,7 @@ final class Receiver: Sendable {
 
     private let socket: ListeningSocket
     private let requests = Mutex<[Request]>([])
-    private let held = Mutex<[FileHandle]>([])
+    private let held = Mutex<[Int32]>([])
     /// Yields each request.
     let arrivals: AsyncStream<Request>
     private let arrival: AsyncStream<Request>.Continuation
@@ -40,6 +40,8 @@ final class Receiver: Sendable {
         }
     }
 
+    deinit { held.withLock { for client in $0 { close(client) } } }
+
     /// The URL of a path.
     func url(_ path: String = "/") -> String { "http://\(socket.address)\(path)" }
 
@@ -53,22 +55,25 @@ final class Receiver: Sendable {
     }
 
     private func serve(_ client: Int32, _ answer: Answer) {
-        let handle = FileHandle(fileDescriptor: client, closeOnDealloc: true)
         var data = Data()
+        var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
-            let more = handle.availableData
-            guard !more.isEmpty else { return }
-            data += more
+            let count = unsafe recv(client, &buffer, buffer.count, 0)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            data += buffer[..<count]
             guard let request = Self.request(data) else { continue }
             let number = requests.withLock { requests in
                 requests.append(request)
                 return requests.count
             }
             arrival.yield(request)
-            guard let text = answer(number, request) else { return held.withLock { $0.append(handle) } }
-            try? handle.write(contentsOf: Data(text.utf8))
-            return
+            guard let text = answer(number, request) else { return held.withLock { $0.append(client) } }
+            let bytes = Array(text.utf8)
+            unsafe send(client, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+            break
         }
+        close(client)
     }
 
     /// The request in these bytes; nil if it is not complete.

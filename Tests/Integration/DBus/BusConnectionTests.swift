@@ -1,4 +1,5 @@
 import Foundation
+import ProgramFixtures
 import Testing
 
 @testable import PostriderDBus
@@ -165,15 +166,13 @@ struct BusConnectionTests {
             unreadable: { failed.append(($0, $1)) })
         _ = try connection.answer(to: call("Echo")).get()
         // libdbus sends what libsystemd refuses to send.
-        let sender = Process()
-        sender.executableURL = URL(filePath: "/usr/bin/dbus-send")
-        sender.arguments = [
-            "--bus=\(bus.address)", "--type=signal", "/", "house.postrider.News.Told", "uint32:7",
-            "string:a\u{FFFF}", "string:b",
-        ]
-        try sender.run()
-        sender.waitUntilExit()
-        #expect(sender.terminationStatus == 0)
+        let (exitCode, said) = try ChildProgram.run(
+            "/usr/bin/dbus-send",
+            [
+                "--bus=\(bus.address)", "--type=signal", "/", "house.postrider.News.Told", "uint32:7",
+                "string:a\u{FFFF}", "string:b",
+            ])
+        #expect(exitCode == 0, "\(said)")
         try connection.run { !failed.isEmpty }
         #expect(heard.isEmpty && failed.first?.signal.arguments == [.uint32(7)])
         #expect(failed.first?.signal.member == "Told" && failed.first?.signal.sender.hasPrefix(":") == true)

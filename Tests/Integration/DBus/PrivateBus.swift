@@ -1,11 +1,12 @@
 import Foundation
+import ProgramFixtures
 import Testing
 
 @testable import PostriderDBus
 
 /// A bus for one test: `dbus-daemon`, which starts no services and allows all messages.
 final class PrivateBus {
-    private let process = Process()
+    private let daemon: ChildProgram
     private let folder: URL
     let address: BusAddress
 
@@ -16,16 +17,14 @@ final class PrivateBus {
         folder = FileManager.default.temporaryDirectory.appending(path: "bus-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         let socket = folder.appending(path: "bus").path
-        let output = Pipe()
-        process.executableURL = URL(filePath: "/usr/bin/dbus-daemon")
-        process.arguments = [
-            "--config-file=\(Self.configuration)", "--address=unix:path=\(socket)", "--nofork",
-            "--print-address=1",
-        ]
-        process.standardOutput = output
-        try process.run()
+        daemon = try ChildProgram(
+            "/usr/bin/dbus-daemon",
+            [
+                "--config-file=\(Self.configuration)", "--address=unix:path=\(socket)", "--nofork",
+                "--print-address=1",
+            ])
         // The daemon prints its address when it listens.
-        let said = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        let said = String(decoding: daemon.readOutput(), as: UTF8.self)
         address = try #require(BusAddress(said.trimmingCharacters(in: .whitespacesAndNewlines)))
     }
 
@@ -35,9 +34,7 @@ final class PrivateBus {
     }
 
     func stop() {
-        guard process.isRunning else { return }
-        // A blocked signal of the test's thread is blocked in the child too; this signal cannot be.
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
+        daemon.send(SIGKILL)
+        daemon.waitUntilExit()
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import ProgramFixtures
 import Synchronization
 
 /// A PostgreSQL server of a test's own, in a folder that is removed at the end, on a Unix socket only. It ends with the
@@ -13,7 +14,7 @@ public final class DatabaseServer: Sendable {
     public let folder: String
     private let port: Int
     private let settings: [String]
-    private let keeper = Mutex<Keeper?>(nil)
+    private let keeper = Mutex<ChildProgram?>(nil)
 
     /// A failure to start the server, with what it said.
     public struct Failure: Error, CustomStringConvertible {
@@ -22,11 +23,6 @@ public final class DatabaseServer: Sendable {
     }
 
     /// The shell that holds the server, and its input; when that is closed, the server ends.
-    private struct Keeper {
-        let process: Process
-        let input: Pipe
-    }
-
     private static let programs = "/usr/lib/postgresql/15/bin"
 
     /// Makes a server and starts it.
@@ -107,29 +103,23 @@ public final class DatabaseServer: Sendable {
     public func start() throws {
         let options = (["listen_addresses=", "unix_socket_directories=\(folder)"] + settings)
             .map { "-c \"\($0)\"" }.joined(separator: " ")
-        let process = Process()
-        process.executableURL = URL(filePath: "/bin/sh")
-        // 'read' returns when the test process is gone. The shell's 'wait' would not return, because it inherits a mask
-        // in which SIGCHLD is blocked.
-        process.arguments = [
-            "-c",
-            """
-            \(Self.asUser) \(Self.programs)/postgres -D \(folder)/data \(options) \\
-                >>\(folder)/log 2>&1 </dev/null &
-            server=$!
-            echo $server >\(folder)/pid
-            read -r end
-            kill -QUIT $server 2>/dev/null
-            while grep -qs '^State:.[^ZX]' /proc/$server/status; do sleep 0.02; done
-            [ "$end" = keep ] || rm -rf \(folder)
-            """,
-        ]
-        let input = Pipe()
-        process.standardInput = input
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        keeper.withLock { $0 = Keeper(process: process, input: input) }
+        // 'read' returns when the test process is gone.
+        let program = try ChildProgram(
+            "/bin/sh",
+            [
+                "-c",
+                """
+                \(Self.asUser) \(Self.programs)/postgres -D \(folder)/data \(options) \\
+                    >>\(folder)/log 2>&1 </dev/null &
+                server=$!
+                echo $server >\(folder)/pid
+                read -r end
+                kill -QUIT $server 2>/dev/null
+                wait $server
+                [ "$end" = keep ] || rm -rf \(folder)
+                """,
+            ], input: .pipe, output: .nothing, errors: .nothing)
+        keeper.withLock { $0 = program }
         for _ in 0..<600 {
             if (try? run("SELECT 1")) != nil { return }
             usleep(50_000)
@@ -151,9 +141,9 @@ public final class DatabaseServer: Sendable {
             all="\(processes)"; kill -\(signal) \(signal == "KILL" ? "$all" : "$(cat \(folder)/pid)")
             for one in $all; do while grep -qs '^State:.[^ZX]' /proc/$one/status; do sleep 0.01; done; done
             """)
-        try? held.input.fileHandleForWriting.write(contentsOf: Array("keep\n".utf8))
-        try? held.input.fileHandleForWriting.close()
-        held.process.waitUntilExit()
+        held.write("keep\n")
+        held.closeInput()
+        held.waitUntilExit()
     }
 
     /// Makes an empty database and returns its connection string.
@@ -183,18 +173,8 @@ public final class DatabaseServer: Sendable {
     }
 
     private static func output(_ command: String) throws -> String {
-        let process = Process()
-        process.executableURL = URL(filePath: "/bin/sh")
-        process.arguments = ["-c", command]
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = output
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
-        let bytes = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        let text = String(decoding: bytes, as: UTF8.self)
-        guard process.terminationStatus == 0 else { throw Failure(description: text) }
+        let (exitCode, text) = try ChildProgram.run("/bin/sh", ["-c", command])
+        guard exitCode == 0 else { throw Failure(description: text) }
         return text
     }
 }

@@ -1,13 +1,15 @@
 import Foundation
 import PostriderNotifications
 import PostriderStorage
+import ProgramFixtures
 import Testing
 
 @Suite("A directory of one process")
 struct OwnedDirectoryTests {
     /// Runs a test in a directory whose lock is held by a child, under the process number of `owner`.
     private func withLock(
-        ofOwner owner: Int32, child: String, _ body: (_ directory: String, _ child: Process) throws -> Void
+        ofOwner owner: Int32, child: String,
+        _ body: (_ directory: String, _ child: ChildProgram) throws -> Void
     ) throws {
         let place = FileManager.default.temporaryDirectory.appending(path: "owned-\(UUID())")
         try FileManager.default.createDirectory(
@@ -17,25 +19,21 @@ struct OwnedDirectoryTests {
         try Data("\(owner)\n".utf8).write(to: file)
         let handle = try FileHandle(forUpdating: file)
         #expect(flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) == 0)
-        let process = Process()
-        process.executableURL = URL(filePath: "/bin/sh")
-        process.arguments = ["-c", child]
-        process.standardInput = handle
-        try process.run()
+        let program = try ChildProgram(
+            "/bin/sh", ["-c", child], input: .descriptor(handle.fileDescriptor), output: .nothing)
         try handle.close()
         defer {
-            // The child inherits a mask of signals from the test program.
-            kill(process.processIdentifier, SIGKILL)
-            process.waitUntilExit()
+            program.send(SIGKILL)
+            program.waitUntilExit()
         }
-        try body(place.path, process)
+        try body(place.path, program)
     }
 
     /// The number of a process that has ended.
     private func numberOfNobody() throws -> Int32 {
-        let process = try Process.run(URL(filePath: "/bin/true"), arguments: [])
-        process.waitUntilExit()
-        return process.processIdentifier
+        let program = try ChildProgram("/bin/true")
+        program.waitUntilExit()
+        return program.processIdentifier
     }
 
     @Test("is claimed when the child of an owner that is gone has let go of it")

@@ -2,6 +2,7 @@ import Foundation
 import PostriderCrypto
 import PostriderTLS
 import PostriderTransport
+import ProgramFixtures
 
 /// Debian's `openssl s_client`, a client with foreign code, connected to one of our streams over a Unix socket.
 ///
@@ -9,13 +10,10 @@ import PostriderTransport
 final class ForeignClient {
     let server: TLSStream
     let ciphers = AEADContexts()
-    private let process = Process()
-    private let input = Pipe()
-    private let output = Pipe()
+    private let program: ChildProgram
     private let descriptor: Int32
 
     init(_ context: TLSContext, in paper: Paper, _ options: [String]) throws {
-        signal(SIGPIPE, SIG_IGN)
         let path = paper.path("socket")
         let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(listener) }
@@ -27,12 +25,10 @@ final class ForeignClient {
             unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe bind(listener, $0, size) }
         }
         precondition(status == 0 && listen(listener, 1) == 0, "the test can listen at \(path)")
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-        process.arguments = ["s_client", "-unix", path, "-CAfile", paper.path("authority.pem")] + options
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
+        program = try ChildProgram(
+            "/usr/bin/openssl",
+            ["s_client", "-unix", path, "-CAfile", paper.path("authority.pem")] + options,
+            input: .pipe, errors: .output)
         descriptor = accept(listener, nil, nil)
         _ = unsafe unlink(path)
         server = try TLSStream(accepting: descriptor, context: context)
@@ -59,14 +55,14 @@ final class ForeignClient {
     }
 
     /// Types a line at the client.
-    func type(_ line: String) { input.fileHandleForWriting.write(Data((line + "\n").utf8)) }
+    func type(_ line: String) { program.write(line + "\n") }
 
     /// Ends the connection, and returns everything that the client printed.
     func end() -> String {
         server.shutdown(using: ciphers)
         close(descriptor)
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
+        let text = program.readToEnd()
+        program.waitUntilExit()
         return text
     }
 }

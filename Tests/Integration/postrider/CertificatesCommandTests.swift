@@ -2,6 +2,7 @@ import Foundation
 import PostriderCrypto
 import PostriderNotifications
 import PostriderTLS
+import ProgramFixtures
 import Testing
 
 @testable import PostriderCommands
@@ -65,15 +66,8 @@ struct CertificatesCommandTests {
 
     /// Runs openssl(1), and returns its exit status and its output.
     private func openssl(_ arguments: String...) throws -> (status: Int32, said: String) {
-        let (process, output) = (Process(), Pipe())
-        process.executableURL = URL(filePath: "/usr/bin/openssl")
-        process.arguments = arguments
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return (process.terminationStatus, said)
+        let (status, said) = try ChildProgram.run("/usr/bin/openssl", arguments)
+        return (status, said)
     }
 
     @Test(

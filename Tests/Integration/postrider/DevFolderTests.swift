@@ -4,6 +4,7 @@ import PostriderNotifications
 import PostriderProviderAPI
 import PostriderRelay
 import PostriderTLS
+import ProgramFixtures
 import Testing
 
 @testable import PostriderCommands
@@ -133,15 +134,9 @@ struct DevFolderTests {
             _ = try folder.prepare(topics: ["a.b"].compactMap(Topic.init), now: Moment(milliseconds: 1))
             let text = try FileText.read(folder.providerRSACertificateFile, "The certificate")
             #expect(PushExtensions(certificate: text)?.topics.first == "a.b")
-            let openssl = Process()
-            openssl.executableURL = URL(filePath: "/usr/bin/openssl")
-            openssl.arguments = ["rsa", "-in", folder.providerRSACertificateFile, "-noout", "-text"]
-            let output = Pipe()
-            openssl.standardOutput = output
-            try openssl.run()
-            let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-            openssl.waitUntilExit()
-            #expect(openssl.terminationStatus == 0 && said.contains("2048 bit"))
+            let (exitCode, said) = try ChildProgram.run(
+                "/usr/bin/openssl", ["rsa", "-in", folder.providerRSACertificateFile, "-noout", "-text"])
+            #expect(exitCode == 0 && said.contains("2048 bit"))
             _ = try TLSContext.client(
                 trustFile: folder.authorityFile, alpn: ["h2"],
                 certificateChainFile: folder.providerRSACertificateFile,
