@@ -126,11 +126,10 @@ extension ProxyHeader {
 
 extension ProxyHeader {
     private func readLine() throws(ProxyHeaderFailure) -> Client {
-        // A combining character would be one with the blank before it, and that blank would separate nothing.
-        guard kept.allSatisfy({ $0 < 0x80 }) else { throw .malformed("a line that is not ASCII") }
-        let line = String(decoding: kept.dropLast(2), as: UTF8.self)
         guard kept[kept.count - 2] == 0x0D else { throw .malformed("a line without CR at its end") }
-        let fields = line.split(separator: " ", omittingEmptySubsequences: false)
+        // The bytes are split and not the text, in which a combining character would be one with the space before it.
+        let fields = kept.dropLast(2).split(separator: 0x20, omittingEmptySubsequences: false)
+            .map { Substring(decoding: $0, as: UTF8.self) }
         if fields[1] == "UNKNOWN" { return .unnamed }
         guard fields.count == 6, Self.isAddress(fields[2], fields[1]), Self.isAddress(fields[3], fields[1]),
             let port = Self.port(fields[4]), Self.port(fields[5]) != nil

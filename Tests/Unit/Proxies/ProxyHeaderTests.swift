@@ -64,6 +64,7 @@ struct ProxyHeaderTests {
         (text("PROXY TCP6 fe80::1%lo fe80::2 1 2\r\n"), "a line that is none of version 1"),
         (text("PROXY UDP4 192.0.2.1 198.51.100.7 1 2\r\n"), "a line that is none of version 1"),
         (text("PROXY \r\n"), "a line that is none of version 1"),
+        (text("PROXY \u{363}UNKNOWN\r\n"), "a line that is none of version 1"),
         (text("PROXY UNKNOWN " + String(repeating: "a", count: 93)), "a line that is too long"),
     ]
 
