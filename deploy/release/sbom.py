@@ -41,15 +41,13 @@ def field(package: pathlib.Path, name: str) -> str:
 
 def debian_package(name: str) -> dict:
     """The entry of a package that is installed on this machine."""
-    version, source, source_version = run(
-        "dpkg-query", "--show", "--showformat=${Version} ${source:Package} ${source:Version}", name
-    ).split()
+    version = run("dpkg-query", "--show", "--showformat=${Version}", name)
     return {
         "SPDXID": identifier("Debian", name),
         "name": name,
         "versionInfo": version,
         "supplier": "Organization: Debian",
-        "downloadLocation": f"https://snapshot.debian.org/package/{source}/{source_version}/",
+        "downloadLocation": "NOASSERTION",
         "filesAnalyzed": False,
         "licenseConcluded": "NOASSERTION",
         "licenseDeclared": "NOASSERTION",
