@@ -16,7 +16,7 @@ package enum ProcessReplacement {
         var nothing = Signals.mask([])
         var before = sigset_t()
         _ = unsafe pthread_sigmask(SIG_SETMASK, &nothing, &before)
-        var words = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
+        var words = unsafe ProgramStart.strings([path] + arguments)
         unsafe execv(path, &words)
         let error = SystemError(number: errno)
         unsafe words.forEach { unsafe free($0) }

@@ -74,7 +74,8 @@ extension ProgramStart {
         return identifier
     }
 
-    private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+    /// The strings for posix_spawn or execv, which the caller frees, with the null pointer that ends them.
+    static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
         unsafe texts.map { unsafe strdup($0) } + [nil]
     }
 }
