@@ -54,14 +54,16 @@ container: build-release ## Make a container image, localhost/postrider, with wh
 # The tests take minutes. A test that hangs fails, and the last line names it. Failures are repeated at the end of the
 # output, because they are hard to find among thousands of lines and some logs keep only the last ones.
 RUN_TESTS := timeout --foreground --signal INT --kill-after 30 2400 stdbuf -oL swift test --skip-build --disable-xctest
+# A crash is printed by the test process itself, and its thread stands far above the registers and libraries.
 SAY_FAILURES = { echo; grep -m 1 -A 12 "recorded an issue" $(1) | cut -c 1-300; \
+	grep -A 24 -E "^Thread [0-9]+.* crashed" $(1) | tail -n 25 | cut -c 1-300; \
 	echo "What failed (all of it is in $(1)):"; grep "recorded an issue" $(1) | cut -c 1-200 | head -n 15; exit 1; }
 # The number of parallel tests is limited: on two processors, each step of a test would wait for a thousand others.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := 8
 
 test: deps ## Build everything and run every test
 	swift build --build-tests
-	$(RUN_TESTS) | tee .build/tests.txt || $(call SAY_FAILURES,.build/tests.txt)
+	$(RUN_TESTS) 2>&1 | tee .build/tests.txt || $(call SAY_FAILURES,.build/tests.txt)
 	FUZZ_SEED=1 Tests/Fuzz/run.sh 10
 
 # The unit tests use the object files of all tests, but have their own test program.
