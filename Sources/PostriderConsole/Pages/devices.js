@@ -83,12 +83,12 @@ async function follow({ query, table, note, signal, trouble, say }) {
       }
     }
     isStale = false;
-    const devices = await list({ device, tag, topic, connected, sort }, signal);
+    const devices = await list({ device, tag, topic, connected, sort, limit: most + 1 }, signal);
     loadedAt = Date.now();
     table.update(devices.slice(0, most));
     note.textContent = devices.length > most
-        ? `${number(devices.length)} devices match; the first ${most} are shown.` : count(devices.length, "device");
-    if (isFirst) say(`${count(devices.length, "device")} found.`);
+        ? `More than ${most} devices match; the first ${most} are shown.` : count(devices.length, "device");
+    if (isFirst) say(devices.length > most ? note.textContent : `${count(devices.length, "device")} found.`);
     isFirst = false;
   });
 }

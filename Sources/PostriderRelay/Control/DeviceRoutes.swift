@@ -32,7 +32,7 @@ final class DeviceRoutes {
         return true
     }
 
-    /// `GET /v1/devices?connected=…&away-for=…&device=…&tag=…&topic=…&sort=…`.
+    /// `GET /v1/devices?connected=…&away-for=…&device=…&tag=…&topic=…&sort=…&limit=…`.
     private func listDevices(_ query: Substring, _ respond: @escaping Respond) throws(DeviceDirectory.Refusal)
     {
         let selection: DeviceSelection
@@ -55,7 +55,7 @@ final class DeviceRoutes {
                         successor: successors[report.record.identity])
                 }
             }
-            respond(ControlHandler.answer(selection.sorted(devices)))
+            respond(ControlHandler.answer(Array(selection.sorted(devices))))
         }
     }
 

@@ -20,6 +20,8 @@ struct DeviceSelection {
     var names: [String] = []
     var tags: Set<DeviceTag> = []
     var order = Order.enrolled
+    /// The most devices of the answer; nil for all.
+    var most: Int?
 
     /// The fault of a query, as one sentence.
     struct Mistake: Error {
@@ -62,9 +64,16 @@ struct DeviceSelection {
                     throw Mistake(sentence: "'sort' is one of \(names), not '\(value)'.")
                 }
                 order = named
+            case "limit":
+                guard let count = Int(value), count > 0 else {
+                    throw Mistake(sentence: "'limit' is a number of devices, at least 1, not '\(value)'.")
+                }
+                most = count
             default:
                 throw Mistake(
-                    sentence: "Devices are asked for with connected, away-for, device, tag, topic and sort.")
+                    sentence:
+                        "Devices are asked for with connected, away-for, device, tag, topic, sort and limit."
+                )
             }
         }
     }
@@ -72,9 +81,10 @@ struct DeviceSelection {
     /// The longest time that may be asked for: one hundred years. A longer one is a mistake, and could overflow.
     private static let mostSeconds: Int64 = 3_155_760_000
 
-    /// Returns the devices in the selected order; devices that are equal in it are ordered by enrolment.
-    func sorted(_ devices: [Control.Device]) -> [Control.Device] {
-        devices.sorted { left, right in
+    /// Returns the devices in the selected order, only the first of them if there is a limit. Devices that are equal in
+    /// that order are ordered by enrolment.
+    func sorted(_ devices: [Control.Device]) -> ArraySlice<Control.Device> {
+        let sorted = devices.sorted { left, right in
             switch order {
             case .name where left.name != right.name: left.name < right.name
             case .since where left.since != right.since: left.since < right.since
@@ -82,5 +92,6 @@ struct DeviceSelection {
             default: (left.enrolledAt, left.identity) < (right.enrolledAt, right.identity)
             }
         }
+        return sorted.prefix(most ?? sorted.count)
     }
 }

@@ -20,6 +20,7 @@ struct DeviceListOptions {
         .value(
             "sort", "WORD", "By enrolled (if not given), name, since (longest first) or pending (most first)."
         ),
+        .value("limit", "NUMBER", "Only the first devices of that order."),
     ]
 
     /// Parses the options.
@@ -42,6 +43,7 @@ struct DeviceListOptions {
             }
             query.append("sort=\(word)")
         }
+        if let most = try options.integer("limit", in: 1...1_000_000_000) { query.append("limit=\(most)") }
         self.query = query
     }
 

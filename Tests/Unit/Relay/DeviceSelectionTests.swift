@@ -34,7 +34,9 @@ struct DeviceSelectionTests {
             ("tag=a%20b", "A tag is 1 to 63 letters"),
             ("topic=a/b", "A topic is a bundle identifier, not 'a/b'."),
             ("sort=size", "'sort' is one of enrolled, name, since, pending, not 'size'."),
-            ("color=red", "Devices are asked for with connected, away-for, device, tag, topic and sort."),
+            ("limit=0", "'limit' is a number of devices, at least 1, not '0'."),
+            ("limit=few", "'limit' is a number of devices, at least 1, not 'few'."),
+            ("color=red", "Devices are asked for with connected, away-for, device, tag"),
         ]
         for (query, sentence) in mistakes {
             let mistake = #expect(throws: DeviceSelection.Mistake.self) { try DeviceSelection(query[...]) }
@@ -60,5 +62,7 @@ struct DeviceSelectionTests {
         #expect(try names("sort=name") == ["a", "b", "c"])
         #expect(try names("sort=since") == ["b", "c", "a"])
         #expect(try names("sort=pending") == ["a", "b", "c"])
+        #expect(try names("sort=name&limit=2") == ["a", "b"])
+        #expect(try names("limit=4") == ["b", "c", "a"])
     }
 }
