@@ -16,7 +16,8 @@ keeps_configuration() {
         && ! ls /etc/postrider/*.dpkg-new >/dev/null 2>&1
 }
 wakes() { postrider send --tag lobby --topic $topic --alert wake --wait done --timeout 1m; }
-knows_no_other() { ! dpkg-query --show --showformat='${Conffiles}\n' "$1" | grep -q "$2"; }
+# dpkg remembers a configuration that has gone to another package, and marks it so.
+has_no_more() { ! dpkg-query --show --showformat='${Conffiles}\n' "$1" | grep "$2" | grep -qv ' obsolete$'; }
 
 apt purge postrider postrider-agent
 rm -rf /etc/postrider /var/lib/postrider*
@@ -35,7 +36,7 @@ relay=$(main_pid postrider) agent=$(main_pid postrider-agent)
 
 upgrade
 finds "The agent's package has the agent's configuration." owns postrider-agent /etc/postrider/agent.yaml
-finds "The relay's package has it no more." knows_no_other postrider agent.yaml
+finds "The relay's package has it no more." has_no_more postrider agent.yaml
 finds "Both configurations are the administrator's." keeps_configuration
 finds "The relay was restarted." test "$(main_pid postrider)" != "$relay"
 finds "The agent was restarted." test "$(main_pid postrider-agent)" != "$agent"
@@ -72,4 +73,8 @@ apt purge postrider-agent
 finds "A relay needs no agent's package." sh -c "systemctl restart postrider && postrider status"
 finds "Without it, 'postrider agent' says what is missing." sh -c "postrider agent status 2>&1 | grep -q 'Install the package postrider-agent'"
 finds "The relay's configuration stays when the agent's goes." test -s /etc/postrider/postrider.yaml
+apt install ./new/postrider-agent_*.deb
+apt purge postrider
+finds "The agent's configuration stays when the relay's goes." owns postrider-agent /etc/postrider/agent.yaml
+finds "Its file is there." test -s /etc/postrider/agent.yaml
 echo "all of it"
