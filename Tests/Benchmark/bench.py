@@ -17,7 +17,7 @@ from pathlib import Path
 import chart
 import document
 import tally
-from harness import OPEN, RESERVE, TOKENS, Harness, connection_kib, main_phase, parser, phase, read, used
+from harness import OPEN, RESERVE, TOKENS, Harness, connection_kib, main_phase, parser, phase, read, scraped, used
 from machine import CLIENT, SERVER, compile_c, cpu, description, missing, run, stop, workplace
 from peers import NCHAN, POSTGRES, Peers
 
@@ -148,6 +148,24 @@ class Bench(Harness):
             yield what, US, measure(main_phase(self.own(*words)))
             yield what, setting, measure(main_phase(self.own(*words, "--relay-setting", setting)))
 
+    def governed(self):
+        """what metrics that are read each second, and quotas, take of a push: the relay without them, and with them"""
+        what = "pushes accepted for a second of processor time"
+
+        def accepted(*settings):
+            ours = main_phase(self.own(
+                "push", "--absent", "--now-or-never", "--devices", TOKENS, "--for", f"{self.seconds}s",
+                *(word for setting in settings for word in ("--relay-setting", setting))))
+            return ours["accepted"] / used(ours)
+
+        yield what, US, accepted("metrics-address=off")
+        with scraped() as address:
+            yield what, "with metrics", accepted(f"metrics-address={address}")
+        # As high as a limit can be, so that none refuses a push.
+        limits = "pushes-per-second=1000000 pending=1000000"
+        yield what, "with quotas for its team and its app", accepted(
+            "metrics-address=off", f"quotas=team=* {limits},topic=* {limits}")
+
     def handshakes(self):
         """connections that are made, for a second of the server's processor time"""
         # Ours come again after they were cut, say who they are and are let in; a peer is asked for a page, or nothing.
@@ -234,7 +252,7 @@ def show(figures):
 
 
 def main():
-    rows = ["accepts", "deliveries", "latency", "durable", "cluster", "idle", "switches", "handshakes", "storm", "start", "counts"]
+    rows = ["accepts", "deliveries", "latency", "durable", "cluster", "idle", "switches", "governed", "handshakes", "storm", "start", "counts"]
     options = parser(rounds=5, seconds=4)
     options.add_argument("rows", nargs="*", metavar="ROW", help=" ".join(rows))
     options.add_argument("--plot")

@@ -5,9 +5,12 @@ import contextlib
 import json
 import secrets
 import shutil
+import socket
 import subprocess
 import sys
+import threading
 import time
+import urllib.request
 from pathlib import Path
 
 import document
@@ -135,6 +138,30 @@ steps:
             "KiB/connection": (measured["pss"] - before["pss"]) / subscribers,
             "connections/cpu-s": subscribers / (connected["cpu"] - before["cpu"]),
         }
+
+
+@contextlib.contextmanager
+def scraped():
+    """An address for a relay's metrics, which are read there each second, as Prometheus does."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+    ended, read = threading.Event(), []
+
+    def scrape():
+        while not ended.wait(1):
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"http://{address}/metrics", timeout=5) as answer:
+                read.append(len(answer.read()))
+
+    thread = threading.Thread(target=scrape)
+    thread.start()
+    try:
+        yield address
+    finally:
+        ended.set()
+        thread.join()
+    if not read:
+        sys.exit(f"nothing has served metrics at {address}")
 
 
 def number(text):

@@ -37,6 +37,31 @@ extension EndToEnd {
         }
 
         @Test(
+            "of curl above the quota of its app is told how long to wait; a quota that is none is refused"
+        )
+        func quota() async throws {
+            try await onStage { stage in
+                let relay = try await stage.startRelay(options: ["--quotas", "topic=* pushes-per-second=1"])
+                let device = try await stage.startDevice(of: relay)
+                // The burst is ten.
+                let urls = Array(repeating: relay.url(device.token), count: 20)
+                let (exitCode, output) = try await stage.run(
+                    "curl", Self.curl(relay, device, device.token, ["--data", "{\"aps\":{}}"] + urls))
+
+                let lines = output.map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
+                #expect(exitCode == 0 && lines.count { $0 == "HTTP/2 200" } >= 10)
+                #expect(lines.contains("HTTP/2 429") && lines.contains("retry-after: 1"))
+                #expect(lines.contains { $0.contains(#"{"reason":"TooManyRequests"}"#) })
+
+                let wrong = try stage.start(
+                    "postrider", ["dev", "-d", stage.path("x"), "--quotas", "topic=a"])
+                #expect(try await wrong.exitCode() == 2)
+                #expect(
+                    wrong.transcript.contains("--quotas must be at most 100 quotas"), "\(wrong.transcript)")
+            }
+        }
+
+        @Test(
             "of curl as in Apple's recipe, a form and no certificate, succeeds"
         )
         func recipe() async throws {

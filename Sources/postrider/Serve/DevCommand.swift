@@ -47,6 +47,7 @@ enum DevCommand: Command {
         configuration.expiredCertificateFile = folder.expiredCertificateFile
         configuration.lookupKeys = try keys(.lookupKeys, options)
         configuration.lookupAllKeys = try keys(.lookupAllKeys, options)
+        configuration.quotas = try quotas(options)
         try configuration.readBounds {
             try options.integer($0.rawValue, in: $1)
         } _: {
@@ -157,6 +158,12 @@ enum DevCommand: Command {
         throw options.error("--\(setting.rawValue) must be \(Settings.keysForm), not '\(text)'")
     }
 
+    private static func quotas(_ options: ParsedOptions) throws -> [Quota] {
+        guard let text = options.string(Setting.quotas.rawValue) else { return [] }
+        if let quotas = Settings.quotas(text.split(separator: ",").map { $0.trimmed }) { return quotas }
+        throw options.error("--\(Setting.quotas.rawValue) must be \(Settings.quotasForm), not '\(text)'")
+    }
+
     /// Where metrics are served; nil unless the user asks for them.
     private static func metrics(_ options: ParsedOptions) throws -> MetricsArguments? {
         guard let text = options.string(Setting.metricsAddress.rawValue), text != "off" else { return nil }
@@ -212,7 +219,8 @@ enum DevCommand: Command {
     }
 
     /// The settings that are options here too, besides those of the APNs compatibility and of bounds.
-    private static let furtherSettings = [Setting.lookupKeys, .lookupAllKeys] + CallbackArguments.settings
+    private static let furtherSettings =
+        [Setting.lookupKeys, .lookupAllKeys, .quotas] + CallbackArguments.settings
 
     static let table = OptionTable(
         command: "postrider dev",
