@@ -30,6 +30,8 @@ public final class Notification: Sendable {
     public let proof: ProviderProof?
     /// The URL that its provider wants to be called at, if the operator allows it. It is not stored either.
     public let callback: String?
+    /// The trace context of its provider; nil if it sent none.
+    public let traceContext: TraceContext?
 
     /// Creates a notification from its parts.
     public init(
@@ -45,7 +47,8 @@ public final class Notification: Sendable {
         acceptedAt: Moment,
         uniqueIdentity: NotificationIdentity? = nil,
         proof: ProviderProof? = nil,
-        callback: String? = nil
+        callback: String? = nil,
+        traceContext: TraceContext? = nil
     ) {
         self.identity = identity
         self.device = device
@@ -60,6 +63,7 @@ public final class Notification: Sendable {
         self.uniqueIdentity = uniqueIdentity
         self.proof = proof
         self.callback = callback
+        self.traceContext = traceContext
     }
 
     /// The collapse key of this notification: a later one with the same key replaces it in the device's queue.
@@ -76,7 +80,7 @@ public final class Notification: Sendable {
 // push is a repetition only if it is the same in every respect.
 extension Notification {
     /// Whether this is the same push as another to the same registration: `apns-id`, payload and every header are
-    /// equal.
+    /// equal, except those of the trace context. A provider that repeats a push may do that in another span.
     public func isSame(as other: Notification) -> Bool {
         isSameButForExpiration(as: other) && statedExpiration == other.statedExpiration
     }

@@ -33,6 +33,8 @@ package final class PushRequest {
         case requestIdentifier
         /// `postrider-callback`, which Apple does not have.
         case callback
+        /// `traceparent`, which Apple does not have either.
+        case traceParent
 
         init?(_ name: Span<UInt8>) {
             switch name.count {
@@ -40,6 +42,7 @@ package final class PushRequest {
             case 7 where name.matches(":method"): self = .method
             case 7 where name.matches("apns-id"): self = .identifier
             case 10 where name.matches("apns-topic"): self = .topic
+            case 11 where name.matches("traceparent"): self = .traceParent
             case 13 where name.matches("authorization"): self = .authorization
             case 13 where name.matches("apns-priority"): self = .priority
             case 14 where name.matches("apns-push-type"): self = .pushType
@@ -51,6 +54,9 @@ package final class PushRequest {
             default: return nil
             }
         }
+
+        /// Whether Apple does not know the field, and so ignores it however often it occurs.
+        var isOwn: Bool { self == .callback || self == .traceParent }
     }
 
     package var phase = Phase.receiving
@@ -63,8 +69,8 @@ package final class PushRequest {
     /// The header block of the request.
     private var block = HeaderBlock()
     /// The ends of the fields' values in ``values``; 0 if a field is missing, since no value begins there.
-    private var ends = InlineArray<12, UInt32>(repeating: 0)
-    private var starts = InlineArray<12, UInt32>(repeating: 0)
+    private var ends = InlineArray<13, UInt32>(repeating: 0)
+    private var starts = InlineArray<13, UInt32>(repeating: 0)
     /// Whether a field occurred twice.
     private(set) var hasDuplicates = false
     /// The body, up to the largest payload of any push type; ``bodyByteCount`` is its whole length.
@@ -119,8 +125,7 @@ package final class PushRequest {
         phase = .receiving
         block.forEachPlace { name, value in
             guard let field = Field(name) else { return }
-            // Apple does not know the callback, and ignores such a header however often it occurs.
-            if starts[field.rawValue] != 0, field != .callback { hasDuplicates = true }
+            if starts[field.rawValue] != 0, !field.isOwn { hasDuplicates = true }
             starts[field.rawValue] = UInt32(truncatingIfNeeded: value.lowerBound)
             ends[field.rawValue] = UInt32(truncatingIfNeeded: value.upperBound)
         }
@@ -159,6 +164,23 @@ package final class PushRequest {
     /// A field's value as text, which is slow; nil if the provider did not send the field.
     package func text(_ field: Field) -> String? {
         range(field).map { String(decoding: values[$0], as: UTF8.self) }
+    }
+
+    /// The trace context of the provider. An invalid one counts as missing, as W3C Trace Context says; so does a
+    /// `traceparent` that occurs twice.
+    var traceContext: TraceContext? {
+        guard range(.traceParent) != nil else { return nil }
+        var (parents, states): ([[UInt8]], [UInt8]) = ([], [])
+        forEachField { name, value in
+            if name.matches("traceparent") {
+                parents.append(Array(copying: value))
+            } else if name.matches("tracestate") {
+                states.append(copying: value)
+                states.append(UInt8(ascii: ","))
+            }
+        }
+        guard parents.count == 1, let parent = parents.first else { return nil }
+        return TraceContext(parent: parent.span, states: states)
     }
 
     /// Whether the answer must be without a body (RFC 9110, section 9.3.2), even if it is an error.

@@ -96,7 +96,8 @@ package final class PushValidator {
             acceptedAt: now,
             uniqueIdentity: request.uniqueIdentity,
             proof: permission.proof,
-            callback: callback(request)
+            callback: callback(request),
+            traceContext: request.traceContext
         )
     }
 

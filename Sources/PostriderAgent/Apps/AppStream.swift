@@ -123,7 +123,8 @@ extension Deliver {
             acceptedAt: acceptedAt,
             channel: channel,
             replacedIdentity: replacedIdentity,
-            receivedAt: receivedAt
+            receivedAt: receivedAt,
+            traceContext: traceContext
         )
     }
 
@@ -133,6 +134,7 @@ extension Deliver {
             delivery: delivery, identity: identity, topic: topic, payload: payload, priority: priority,
             expiration: expiration, collapseIdentifier: collapseIdentifier, pushType: pushType,
             acceptedAt: acceptedAt, channel: channel, wantsReport: wantsReport,
-            replacedIdentity: replacedIdentity, push: push, receivedAt: moment)
+            replacedIdentity: replacedIdentity, push: push, receivedAt: moment,
+            traceContext: traceContext)
     }
 }

@@ -38,6 +38,8 @@ struct HandlerJob {
         if case .at(let moment) = deliver.expiration { set("EXPIRATION", Self.seconds(moment)) }
         set("ACCEPTED_AT", Self.seconds(deliver.acceptedAt))
         set("RECEIVED_AT", deliver.receivedAt.map(Self.seconds))
+        set("TRACEPARENT", deliver.traceContext?.parent)
+        set("TRACESTATE", deliver.traceContext?.state)
         setFields(of: deliver.payload)
     }
 

@@ -42,8 +42,8 @@ struct MergedPush: Equatable {
 // Some providers use one `apns-id` for all of their pushes. So the agent compares the whole content of pushes, and
 // gives each push of an app an identity of its own.
 extension Deliver {
-    /// A digest of everything that makes the push: `apns-id`, topic, channel, payload and every header. It is stored on
-    /// the disk, so what it covers must not change from one version to the next.
+    /// A digest of everything that makes the push: `apns-id`, topic, channel, payload and every header but those of the
+    /// trace context. It is stored on the disk, so what it covers must not change from one version to the next.
     var content: SHA256Digest {
         let latest = (channel == nil ? Limits.storedDays * 24 : Limits.broadcastStoredHours) * 60 * 60 * 1000
         let stated = expiration.stated(acceptedAt: acceptedAt, latestAfterMilliseconds: latest)
@@ -65,6 +65,7 @@ extension Deliver {
                 low: content.words[1] & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000),
             topic: topic, payload: payload, priority: priority, expiration: expiration,
             collapseIdentifier: collapseIdentifier, pushType: pushType, acceptedAt: acceptedAt,
-            channel: channel, wantsReport: wantsReport, replacedIdentity: apnsIdentity, push: push)
+            channel: channel, wantsReport: wantsReport, replacedIdentity: apnsIdentity, push: push,
+            traceContext: traceContext)
     }
 }

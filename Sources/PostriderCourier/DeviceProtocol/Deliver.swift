@@ -36,6 +36,8 @@ public struct Deliver: CourierMessage {
     /// On the way from an agent to an app: when the device had stored the notification. nil on the way to the device,
     /// and if the agent is of an earlier version.
     public let receivedAt: Moment?
+    /// The trace context of the provider; nil if it sent none.
+    public let traceContext: TraceContext?
 
     /// Creates a delivery from its parts.
     public init(
@@ -52,7 +54,8 @@ public struct Deliver: CourierMessage {
         wantsReport: Bool = false,
         replacedIdentity: NotificationIdentity? = nil,
         push: UInt64 = 0,
-        receivedAt: Moment? = nil
+        receivedAt: Moment? = nil,
+        traceContext: TraceContext? = nil
     ) {
         self.delivery = delivery
         self.identity = identity
@@ -68,6 +71,7 @@ public struct Deliver: CourierMessage {
         self.replacedIdentity = replacedIdentity
         self.push = push
         self.receivedAt = receivedAt
+        self.traceContext = traceContext
     }
 
     /// The `apns-id`, which the provider or the relay has chosen.
@@ -104,7 +108,8 @@ public struct Deliver: CourierMessage {
             pushType: notification.pushType?.rawValue,
             acceptedAt: notification.acceptedAt,
             wantsReport: push != 0,
-            push: push
+            push: push,
+            traceContext: notification.traceContext
         )
     }
 
@@ -123,6 +128,7 @@ public struct Deliver: CourierMessage {
         var replacedIdentity = [UInt8]()
         var push: UInt64 = 0
         var receivedAt: Moment?
+        var traceContext: TraceContext?
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: delivery = try field.uint64()
@@ -140,6 +146,7 @@ public struct Deliver: CourierMessage {
             case 12: replacedIdentity = try field.bytes(in: bytes)
             case 13: push = try field.uint64()
             case 14: receivedAt = Moment(milliseconds: try field.int64())
+            case 15: traceContext = try TraceContext.decode(bytes.extracting(try field.range()))
             default: break
             }
         }
@@ -160,7 +167,8 @@ public struct Deliver: CourierMessage {
             wantsReport: wantsReport,
             replacedIdentity: NotificationIdentity(bytes: replacedIdentity),
             push: push,
-            receivedAt: receivedAt
+            receivedAt: receivedAt,
+            traceContext: traceContext
         )
     }
 
@@ -198,6 +206,12 @@ public struct Deliver: CourierMessage {
         }
         output.appendField(13, push)
         output.appendField(14, receivedAtMilliseconds)
+        if let traceContext {
+            output.appendVarint(15 << 3 | 2)
+            output.appendVarint(UInt64(traceContext.byteCount))
+            output.appendField(1, traceContext.parent.utf8.span)
+            if let state = traceContext.state { output.appendField(2, state.utf8.span) }
+        }
     }
 
     /// The number of bytes that ``encode(into:)`` appends.
@@ -216,6 +230,7 @@ public struct Deliver: CourierMessage {
             + ProtobufSize.field(length: replacedIdentity == nil ? 0 : Self.identityByteCount)
             + ProtobufSize.field(push)
             + ProtobufSize.field(receivedAtMilliseconds)
+            + ProtobufSize.field(length: traceContext?.byteCount ?? 0)
     }
 
     private static let identityByteCount = NotificationIdentity.byteCount

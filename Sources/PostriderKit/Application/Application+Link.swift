@@ -87,6 +87,11 @@ extension Deliver {
         // ``AgentLink`` has checked that the payload can be read.
         var userInfo = (try? UserInfo(json: payload)) ?? [:]
         if let channel { userInfo[ChannelKey.channel] = .string("\(channel)") }
+        // A provider may have its own member of this name: then it decides what the app gets.
+        if let traceContext, userInfo[TraceContextKey.parent] == nil {
+            userInfo[TraceContextKey.parent] = .string(traceContext.parent)
+            userInfo[TraceContextKey.state] = traceContext.state.map { .string($0) }
+        }
         return RemoteNotificationDidArrive(userInfo: userInfo, push: PushHeaders(self))
     }
 }

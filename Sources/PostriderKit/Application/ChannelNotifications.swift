@@ -54,6 +54,15 @@ public struct ChannelDidEnd: TypedNotification, Equatable {
     }
 }
 
+/// The keys in the user info of a push whose provider sent a trace context (W3C Trace Context), beside the members of
+/// the payload. A payload that has a member `traceparent` of its own keeps it, and gets neither of them.
+public enum TraceContextKey {
+    /// A text: the header `traceparent`.
+    public static let parent = "traceparent"
+    /// A text: the header `tracestate`, if the provider sent one.
+    public static let state = "tracestate"
+}
+
 /// The keys in the user info of notifications about channels.
 public enum ChannelKey {
     /// A text: the channel identifier in base64. It is also in the user info of a broadcast, beside the members of

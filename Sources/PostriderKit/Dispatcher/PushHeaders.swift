@@ -47,11 +47,17 @@ public struct PushHeaders: Hashable, Sendable {
     public let acceptedAt: Date
     /// When the device's agent received the push, by the device's clock; nil if the agent is of an earlier version.
     public let receivedAt: Date?
+    /// The provider's span in its trace (`traceparent` of W3C Trace Context), of which what the app does for this push
+    /// is a part; nil if the provider gave none.
+    public let traceParent: String?
+    /// What the provider's tracing adds to ``traceParent`` (`tracestate`); nil if the provider gave none.
+    public let traceState: String?
 
     /// Creates headers from their parts.
     public init(
         identifier: String, topic: String, pushType: PushType?, priority: Priority, expiration: Date?,
-        collapseIdentifier: String?, channel: String? = nil, acceptedAt: Date, receivedAt: Date? = nil
+        collapseIdentifier: String?, channel: String? = nil, acceptedAt: Date, receivedAt: Date? = nil,
+        traceParent: String? = nil, traceState: String? = nil
     ) {
         self.identifier = identifier
         self.topic = topic
@@ -62,6 +68,8 @@ public struct PushHeaders: Hashable, Sendable {
         self.channel = channel
         self.acceptedAt = acceptedAt
         self.receivedAt = receivedAt
+        self.traceParent = traceParent
+        self.traceState = traceState
     }
 
     init(_ deliver: Deliver) {
@@ -71,7 +79,8 @@ public struct PushHeaders: Hashable, Sendable {
             priority: Priority(rawValue: Int(deliver.priority.rawValue)) ?? .immediate,
             expiration: deliver.expiration.date, collapseIdentifier: deliver.collapseIdentifier,
             channel: deliver.channel.map { "\($0)" }, acceptedAt: Date(deliver.acceptedAt),
-            receivedAt: deliver.receivedAt.map { Date($0) })
+            receivedAt: deliver.receivedAt.map { Date($0) }, traceParent: deliver.traceContext?.parent,
+            traceState: deliver.traceContext?.state)
     }
 }
 

@@ -183,6 +183,8 @@ enum PostgresSchema {
             )
             """
         ],
+        // Adds the trace context of the provider. Existing notifications have none.
+        ["ALTER TABLE queue ADD COLUMN trace_context text"],
     ]
 
     /// Settings of PostgreSQL for the queue, which other engines may refuse. Its rows live for moments, so they are

@@ -3,7 +3,7 @@ import PostriderStorage
 
 /// The statements of the queue's table.
 enum QueueStatements {
-    static let names = [insert, delete, select]
+    static let names = [insert, insertTraced, delete, select]
 
     private static let insert = Request(
         """
@@ -12,11 +12,19 @@ enum QueueStatements {
         SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[],
             $7::text[], $8::text[], $9::text[], $10::bigint[], $11::bytea[])
         """, name: "insert")
+    /// The same with trace contexts, for batches that have any.
+    private static let insertTraced = Request(
+        """
+        INSERT INTO queue (number, device, registration, priority, expires_at, identity, collapse_identifier,
+            topic, push_type, accepted_at, payload, trace_context)
+        SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[],
+            $7::text[], $8::text[], $9::text[], $10::bigint[], $11::bytea[], $12::text[])
+        """, name: "insert_traced")
     private static let delete = Request("DELETE FROM queue WHERE number = ANY($1::bigint[])", name: "delete")
     private static let select = Request(
         """
         SELECT number, device, registration, priority, expires_at, identity, collapse_identifier, topic,
-            push_type, accepted_at, payload
+            push_type, accepted_at, payload, trace_context
         FROM queue WHERE number = ANY($1::bigint[])
         """, name: "select")
 
@@ -46,7 +54,8 @@ enum QueueStatements {
 
     private static func append(_ enqueued: [QueuedNotification]) -> Request {
         let all = enqueued.map(\.notification)
-        var request = insert
+        let isTraced = all.contains { $0.traceContext != nil }
+        var request = isTraced ? insertTraced : insert
         request.parameters.add(enqueued.lazy.map(\.row.value))
         request.parameters.add(all.lazy.map(\.device.bytes))
         request.parameters.add(all.lazy.map { Int64($0.registration.value) })
@@ -64,6 +73,7 @@ enum QueueStatements {
         request.parameters.add(all.lazy.map { $0.pushType?.rawValue })
         request.parameters.add(all.lazy.map(\.acceptedAt.milliseconds))
         request.parameters.add(all.lazy.map(\.payload))
+        if isTraced { request.parameters.add(all.lazy.map { $0.traceContext?.text }) }
         return request
     }
 }

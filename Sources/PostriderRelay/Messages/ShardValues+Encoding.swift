@@ -41,6 +41,7 @@ extension Notification {
         if let uniqueIdentity { output.appendField(11, uniqueIdentity.bytes) }
         if let proof { output.appendField(12, message: proof.encode) }
         if let callback { output.appendElement(13, callback) }
+        if let traceContext { output.appendField(14, message: traceContext.encode) }
     }
 
     convenience init(decoding bytes: Span<UInt8>) throws(CourierError) {
@@ -53,7 +54,7 @@ extension Notification {
         var collapseIdentifier: String?
         var payload: [UInt8] = []
         var acceptedAt = Moment(milliseconds: 0)
-        var (proof, callback) = (ProviderProof?.none, String?.none)
+        var (proof, callback, traceContext) = (ProviderProof?.none, String?.none, TraceContext?.none)
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: identity = try field.notificationIdentity(in: bytes)
@@ -69,6 +70,7 @@ extension Notification {
             case 11: uniqueIdentity = try field.notificationIdentity(in: bytes)
             case 12: proof = try ProviderProof(decoding: bytes.extracting(try field.range()))
             case 13: callback = try field.text(in: bytes, limit: Limits.callbackURLBytes)
+            case 14: traceContext = try TraceContext.decode(bytes.extracting(try field.range()))
             default: break
             }
         }
@@ -79,7 +81,7 @@ extension Notification {
             identity: identity, device: device, registration: registration, topic: topic, pushType: pushType,
             priority: priority, expiration: expiration, collapseIdentifier: collapseIdentifier,
             payload: payload, acceptedAt: acceptedAt, uniqueIdentity: uniqueIdentity, proof: proof,
-            callback: callback)
+            callback: callback, traceContext: traceContext)
     }
 }
 

@@ -12,6 +12,7 @@ final class QueueFile: DatabaseFile {
     private let select: Statement
     private let mark: Statement
     private let receipts: ReceiptTable
+    private var traceContexts: TraceContextTable
     /// The last row ever used, as far as it is committed.
     private var lastRow: Int64
 
@@ -36,6 +37,7 @@ final class QueueFile: DatabaseFile {
             INSERT INTO mark VALUES (0);
             """,
             ReceiptTable.schemaStep,
+            TraceContextTable.schemaStep,
         ]
     )
 
@@ -49,9 +51,11 @@ final class QueueFile: DatabaseFile {
         database = try Database(path: path, schema: Self.schema)
         insert = try database.prepare("INSERT INTO queue (\(Self.columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?)")
         delete = try database.prepare("DELETE FROM queue WHERE row = ?")
-        select = try database.prepare("SELECT \(Self.columns) FROM queue WHERE row = ?")
+        select = try database.prepare(
+            "SELECT \(Self.columns), context FROM queue LEFT JOIN trace_context USING (row) WHERE row = ?")
         mark = try database.prepare("UPDATE mark SET last_row = ?")
         receipts = try ReceiptTable(database)
+        traceContexts = try TraceContextTable(database)
         lastRow = try Self.lastRow(in: database)
     }
 
@@ -59,7 +63,10 @@ final class QueueFile: DatabaseFile {
     func loadReceipts() throws(StoreError) -> [Receipt] { try receipts.load() }
 
     /// Reads the last row again, because rows of a failed commit may exist nevertheless, and then they count.
-    func reload() throws(StoreError) { lastRow = try Self.lastRow(in: database) }
+    func reload() throws(StoreError) {
+        lastRow = try Self.lastRow(in: database)
+        try traceContexts.reload()
+    }
 
     private static func lastRow(in database: Database) throws(StoreError) -> Int64 {
         max(
@@ -93,6 +100,7 @@ final class QueueFile: DatabaseFile {
                 delete.bind(row.value)
                 try delete.run()
             }
+            try traceContexts.remove(batch.settled)
             for queued in batch.enqueued { try append(queued) }
             for change in batch.receipts { try receipts.apply(change) }
             if removesLast {
@@ -121,6 +129,7 @@ final class QueueFile: DatabaseFile {
         insert.bind(notification.acceptedAt.milliseconds)
         insert.bind(notification.payload)
         try insert.run()
+        if let context = notification.traceContext { try traceContexts.add(context, of: queued.row) }
     }
 
     func read(_ rows: [QueueRow]) throws(StoreError) -> [QueuedNotification] {
@@ -198,7 +207,8 @@ extension Notification {
             expiration: .at(Moment(milliseconds: row.integer(4))),
             collapseIdentifier: row.isNull(6) ? nil : row.text(6),
             payload: row.bytes(10),
-            acceptedAt: Moment(milliseconds: row.integer(9))
+            acceptedAt: Moment(milliseconds: row.integer(9)),
+            traceContext: row.isNull(11) ? nil : TraceContext(text: row.text(11))
         )
     }
 }

@@ -168,7 +168,7 @@ final class SimulatedDevice: DeviceClientDelegate {
             event: "notification", topic: deliver.topic, apnsIdentity: deliver.identity.description,
             pushType: deliver.pushType, priority: deliver.priority.rawValue,
             collapseIdentifier: deliver.collapseIdentifier, acceptedAt: deliver.acceptedAt.milliseconds,
-            channel: deliver.channel.map { "\($0)" })
+            channel: deliver.channel.map { "\($0)" }, traceParent: deliver.traceContext?.parent)
         let origin =
             deliver.channel.map { "broadcast to channel \($0)" } ?? "notification for \(deliver.topic)"
         let isLast = received == order.count
@@ -204,6 +204,7 @@ final class SimulatedDevice: DeviceClientDelegate {
         var collapseIdentifier: String?
         var acceptedAt: Int64?
         var channel: String?
+        var traceParent: String?
 
         enum CodingKeys: String, CodingKey {
             case event, device, pending, topic, token, environment, reason, priority, channel, pushType
@@ -211,6 +212,7 @@ final class SimulatedDevice: DeviceClientDelegate {
             case nextAttempt = "nextAttemptMilliseconds"
             case apnsIdentity = "id"
             case collapseIdentifier = "collapseId"
+            case traceParent = "traceparent"
         }
     }
 

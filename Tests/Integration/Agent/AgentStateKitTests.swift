@@ -137,6 +137,8 @@ struct DeviceStateKitTests {
 
 @Suite("A push in the kit", .timeLimit(.minutes(10)))
 struct PushHeadersKitTests {
+    private static let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
     @Test("carries its headers and its dates, for typed and untyped observers", .bug(id: "K4"))
     func headers() async throws {
         let (stage, dispatcher) = (try KitFixture(), NotificationDispatcher())
@@ -151,7 +153,8 @@ struct PushHeadersKitTests {
             delivery: 1, identity: identity, topic: RecordedApp.topic, payload: Array("{}".utf8),
             priority: .considerate, expiration: .at(Moment(milliseconds: 2_000_000_000_000)),
             collapseIdentifier: "score", pushType: "background",
-            acceptedAt: Moment(milliseconds: 1_700_000_000_500))
+            acceptedAt: Moment(milliseconds: 1_700_000_000_500),
+            traceContext: TraceContext(parent: Self.parent, state: "a=1"))
         let now = await stage.agent.on { parts in
             parts.deliveries.delivered(deliver)
             return parts.clock.wallMilliseconds
@@ -161,11 +164,29 @@ struct PushHeadersKitTests {
             pushType: .background, priority: .considerate,
             expiration: Date(timeIntervalSince1970: 2_000_000_000), collapseIdentifier: "score",
             acceptedAt: Date(timeIntervalSince1970: 1_700_000_000.5),
-            receivedAt: Date(timeIntervalSince1970: Double(now) / 1000))
+            receivedAt: Date(timeIntervalSince1970: Double(now) / 1000), traceParent: Self.parent,
+            traceState: "a=1")
         #expect(await headers.first(2) == [expected, expected])
         await application.end()
         withExtendedLifetime(observations) {}
         await stage.agent.kill()
+    }
+
+    @Test(
+        "has the trace context in its user info, unless the payload has one of its own",
+        arguments: [
+            ("{}", "a=1", parent, "a=1"), ("{}", nil, parent, nil),
+            (#"{"traceparent":"own"}"#, "a=1", "own", nil),
+        ] as [(String, String?, String, String?)])
+    func traceContext(_ payload: String, _ state: String?, _ parent: String, _ stateInInfo: String?) {
+        let deliver = Deliver(
+            delivery: 1, identity: NotificationIdentity(high: 1, low: 2), topic: RecordedApp.topic,
+            payload: Array(payload.utf8), priority: .immediate, expiration: .nowOrNever,
+            collapseIdentifier: nil, pushType: nil, acceptedAt: Moment(milliseconds: 1),
+            traceContext: TraceContext(parent: Self.parent, state: state))
+        let userInfo = deliver.arrival.userInfo
+        #expect(userInfo["traceparent"]?.string == parent)
+        #expect(userInfo["tracestate"]?.string == stateInInfo)
     }
 
     @Test(

@@ -202,6 +202,8 @@ struct HandlerProgramsTests {
         #expect(try inbox(fixture) == 1)
     }
 
+    private static let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
     @Test("are told what came, field by field")
     func variables() throws {
         let fixture = try fixture()
@@ -212,7 +214,8 @@ struct HandlerProgramsTests {
                 delivery: 1, identity: NotificationIdentity(high: 7, low: 5), topic: Self.topic,
                 payload: Array(payload.utf8), priority: .considerate,
                 expiration: .at(Moment(milliseconds: 9_000_000)), collapseIdentifier: "k",
-                pushType: "alert", acceptedAt: Moment(milliseconds: 5_999)))
+                pushType: "alert", acceptedAt: Moment(milliseconds: 5_999),
+                traceContext: TraceContext(parent: Self.parent, state: "a=1")))
         fixture.turn()
         let job = try #require(fixture.recordedHandlers.runs.first).job
         #expect(job.input == Array(payload.utf8))
@@ -227,6 +230,7 @@ struct HandlerProgramsTests {
                 "POSTRIDER_EXPIRATION": "9000", "POSTRIDER_ACCEPTED_AT": "5",
                 "POSTRIDER_TITLE": "T$(x)", "POSTRIDER_BODY": "a\u{FFFD}\n'b", "POSTRIDER_BADGE": "3",
                 "POSTRIDER_CATEGORY": "c", "POSTRIDER_ATTEMPT": "1",
+                "POSTRIDER_TRACEPARENT": Self.parent, "POSTRIDER_TRACESTATE": "a=1",
             ])
     }
 }

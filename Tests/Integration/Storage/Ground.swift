@@ -132,7 +132,8 @@ extension Store {
 
 /// Makes a notification whose fields all follow from `number`.
 func sample(
-    _ number: Int64, payloadBytes: Int = 200, collapse: String? = nil, pushType: PushType? = .alert
+    _ number: Int64, payloadBytes: Int = 200, collapse: String? = nil, pushType: PushType? = .alert,
+    traceContext: TraceContext? = nil
 ) throws -> QueuedNotification {
     guard let topic = Topic("com.example.app\(number % 7)") else { preconditionFailure("a good topic") }
     let low = UInt32(truncatingIfNeeded: number)
@@ -148,7 +149,7 @@ func sample(
             expiration: .at(Moment(milliseconds: 1_800_000_000_000 + number)),
             collapseIdentifier: collapse,
             payload: (0..<payloadBytes).map { UInt8(truncatingIfNeeded: $0 + Int(number)) },
-            acceptedAt: Moment(milliseconds: 1_700_000_000_000 - number)
+            acceptedAt: Moment(milliseconds: 1_700_000_000_000 - number), traceContext: traceContext
         )
     )
 }
@@ -159,6 +160,6 @@ func fields(_ queued: QueuedNotification) -> [AnyHashable] {
     return [
         queued.row, it.identity, it.device, it.registration, it.topic, it.pushType, it.priority,
         it.expiration,
-        it.collapseIdentifier, it.payload, it.acceptedAt,
+        it.collapseIdentifier, it.payload, it.acceptedAt, it.traceContext,
     ]
 }

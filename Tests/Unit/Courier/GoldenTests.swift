@@ -129,6 +129,25 @@ import Testing
             "2a2308011210f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff1a03612e6222027b7d280a48015801")
     }
 
+    @Test("a trace context is written as protobuf writes it, and an invalid one counts as missing")
+    func traceContexts() throws {
+        let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        let parentHex = "0a37" + Hexadecimal.text(Array(parent.utf8))
+        let start = "08011210f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff1a03612e6222027b7d280a4801"
+        func message(_ state: String?) -> RelayMessage {
+            .deliver(
+                Deliver(
+                    delivery: 1, identity: Samples.identity, topic: "a.b", payload: Array("{}".utf8),
+                    priority: .immediate, expiration: .nowOrNever, collapseIdentifier: nil, pushType: nil,
+                    acceptedAt: Moment(milliseconds: 1),
+                    traceContext: TraceContext(parent: parent, state: state)))
+        }
+        try check(message(nil), "2a5c" + start + "7a39" + parentHex)
+        try check(message("a=1"), "2a61" + start + "7a3e" + parentHex + "1203613d31")
+        let invalid = try #require(Hexadecimal.bytes(start + "7a030a0141"))
+        #expect(try Deliver(decoding: invalid.span) == Samples.deliver(1))
+    }
+
     @Test("what tells pushes with one apns-id apart is written as protobuf writes it", .bug(id: "R6"))
     func namesakes() throws {
         let identity = "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff"

@@ -28,7 +28,9 @@ struct ShardMessageEncodingTests {
         priority: .low, expiration: .at(Moment(milliseconds: 0)), collapseIdentifier: "",
         payload: [UInt8](repeating: 0x20, count: Limits.voipPayloadBytes), acceptedAt: Samples.now,
         uniqueIdentity: NotificationIdentity(high: 3, low: 4), proof: .key("KEY0000001"),
-        callback: "https://example.com/x")
+        callback: "https://example.com/x",
+        traceContext: TraceContext(
+            parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", state: "a=1,b=2"))
     private static let wish = Subscribe(
         topic: Samples.topic.text, channel: channel, last: NotificationIdentity(high: 5, low: 6),
         lastAcceptedAt: Samples.now)
