@@ -3,7 +3,7 @@ import PackageDescription
 
 /// The settings of every Swift target. Warnings are errors, and an unsafe construct without a mark is a warning. In
 /// this way the compiler, together with `TidyTests`, checks that only the owners of C modules use pointers.
-let house: [SwiftSetting] = [
+let strictSettings: [SwiftSetting] = [
     .strictMemorySafety(),
     .treatAllWarnings(as: .error),
     .enableUpcomingFeature("ExistentialAny"),
@@ -13,7 +13,7 @@ let house: [SwiftSetting] = [
 
 /// A library of this package. The dependencies named here are exactly the imports that the design allows.
 func library(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = []) -> Target {
-    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: house)
+    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: strictSettings)
 }
 
 /// A test target in the folder of its kind: Unit, Integration, Simulation, EndToEnd, Fuzz or Tidy. It may also import
@@ -22,7 +22,8 @@ func tests(
     _ name: String, _ path: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []
 ) -> Target {
     .testTarget(
-        name: name, dependencies: dependencies, path: "Tests/" + path, exclude: exclude, swiftSettings: house)
+        name: name, dependencies: dependencies, path: "Tests/" + path, exclude: exclude,
+        swiftSettings: strictSettings)
 }
 
 /// The dependencies of the fuzz targets, and of the simulation.
@@ -187,7 +188,7 @@ let package = Package(
                 "PostriderNotifications", "PostriderOptions", "PostriderProxies", "PostriderSystem",
                 "PostriderTLS", "PostriderTransport", "PostriderYAML",
             ],
-            swiftSettings: house),
+            swiftSettings: strictSettings),
         .executableTarget(
             name: "postrider",
             dependencies: [
@@ -200,10 +201,10 @@ let package = Package(
                 "PostriderRuleFiles", "PostriderRules", "PostriderStorage", "PostriderSystem",
                 "PostriderTLS", "PostriderTransport", "PostriderYAML",
             ],
-            swiftSettings: house),
+            swiftSettings: strictSettings),
         .executableTarget(
             name: "postrider-example-app", dependencies: ["PostriderOptions", "PostriderKit"],
-            swiftSettings: house),
+            swiftSettings: strictSettings),
 
         // Tests without the kernel: no sockets, files of their own, processes or loops. `make test-unit` runs them.
         tests("AgentTests", "Unit/Agent", ["PostriderAgent", "PostriderSeededRandom"]),
@@ -245,15 +246,15 @@ let package = Package(
         // Values that the tests of the relay and of its rules share.
         .target(
             name: "RelayFixtures", dependencies: ["PostriderProviderAPI", "PostriderSeededRandom"],
-            path: "Tests/Unit/Fixtures", swiftSettings: house),
+            path: "Tests/Unit/Fixtures", swiftSettings: strictSettings),
         // Programs that tests run, and a PostgreSQL server.
         .target(
             name: "ProgramFixtures",
             dependencies: ["CPostriderSystem", "PostriderSystem", "PostriderTransport"],
-            path: "Tests/Integration/Programs", swiftSettings: house),
+            path: "Tests/Integration/Programs", swiftSettings: strictSettings),
         .target(
             name: "DatabaseFixtures", dependencies: ["ProgramFixtures"], path: "Tests/Integration/Database",
-            swiftSettings: house),
+            swiftSettings: strictSettings),
         // Tests with loops, sockets, processes and stores in the test process, relays and agents included.
         tests(
             "AgentIntegrationTests", "Integration/Agent",
@@ -294,7 +295,7 @@ let package = Package(
         .executableTarget(
             name: "store-under-fire",
             dependencies: ["PostriderNotifications", "PostriderSeededRandom", "PostriderStorage"],
-            path: "Tests/Torture/Store", swiftSettings: house),
+            path: "Tests/Torture/Store", swiftSettings: strictSettings),
         // The benchmark's client for brokers with other protocols: `make bench`.
         .executableTarget(
             name: "peer-load",
@@ -302,12 +303,12 @@ let package = Package(
                 "PostriderCrypto", "PostriderEndpoints", "PostriderHTTP2", "PostriderLoad",
                 "PostriderNotifications", "PostriderSeededRandom", "PostriderTLS", "PostriderTransport",
             ],
-            path: "Tests/Benchmark/Peers", swiftSettings: house),
+            path: "Tests/Benchmark/Peers", swiftSettings: strictSettings),
         // Makes the stores with which the benchmark starts a relay.
         .executableTarget(
             name: "fill-store",
             dependencies: ["PostriderNotifications", "PostriderSeededRandom", "PostriderStorage"],
-            path: "Tests/Benchmark/Filler", swiftSettings: house),
+            path: "Tests/Benchmark/Filler", swiftSettings: strictSettings),
         tests("TidyTests", "Tidy", ["ProgramFixtures"]),
     ],
     swiftLanguageModes: [.v6]
@@ -322,7 +323,8 @@ if Context.environment["POSTRIDER_FUZZ"] != nil {
         .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
         .executableTarget(
             name: "fuzz", dependencies: fuzzed + ["CFuzzer"], path: "Tests/Fuzz",
-            exclude: ["CFuzzer", "Corpora", "Dictionaries", "Replay", "run.sh"], swiftSettings: house,
+            exclude: ["CFuzzer", "Corpora", "Dictionaries", "Replay", "run.sh"],
+            swiftSettings: strictSettings,
             linkerSettings: [.unsafeFlags([sanitizers, "-use-ld=lld"])]),
     ]
     for target in package.targets where target.type != .system {
@@ -336,7 +338,7 @@ if Context.environment["POSTRIDER_SIMULATE"] != nil {
     package.targets.append(
         .executableTarget(
             name: "simulate", dependencies: simulated, path: "Tests/Simulation",
-            exclude: ["Replay", "run.sh"], swiftSettings: house))
+            exclude: ["Replay", "run.sh"], swiftSettings: strictSettings))
 }
 
 // `POSTRIDER_UNIT_TESTS=1` (`make test-unit`) leaves only the tests of Tests/Unit. The package then has another name,

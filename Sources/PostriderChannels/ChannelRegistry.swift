@@ -60,11 +60,11 @@ package struct ChannelRegistry {
     // MARK: Requests
 
     /// Carries out a provider's request. `draw` makes a new channel identity.
-    package mutating func work(
-        off order: ChannelOrder, of owner: ChannelOwner, for address: ReplyAddress, now: Moment,
+    package mutating func handle(
+        _ command: ChannelCommand, of owner: ChannelOwner, for address: ReplyAddress, now: Moment,
         draw: () -> ChannelIdentity, _ effects: inout [Effect]
     ) {
-        switch order {
+        switch command {
         case .create(let storage):
             create(storage, owner, address, now, draw(), &effects)
         case .list:

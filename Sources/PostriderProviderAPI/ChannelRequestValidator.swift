@@ -63,7 +63,7 @@ package struct ChannelRequestValidator {
     ///
     /// - Throws: the first rejection in the order of checks.
     package func admit(_ request: PushRequest, _ credentials: inout ProviderCredentials) throws(Rejection)
-        -> (ChannelOrder, ChannelOwner)
+        -> (ChannelCommand, ChannelOwner)
     {
         let fields = request.values
         let values = fields.span
@@ -177,7 +177,7 @@ package struct ChannelRequestValidator {
     private func broadcast(
         _ request: PushRequest, _ values: Span<UInt8>, _ identity: NotificationIdentity, _ topic: Topic,
         _ proof: ProviderProof
-    ) throws(Rejection) -> ChannelOrder {
+    ) throws(Rejection) -> ChannelCommand {
         let channel = try channel(request, values)
         let expiration = try expiration(request)
         guard let range = request.range(.priority), let priority = Priority(values.extracting(range)),

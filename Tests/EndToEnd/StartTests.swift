@@ -5,7 +5,7 @@ extension EndToEnd {
     @Suite("A relay that cannot start says why in one sentence", .serialized)
     struct StartTests {
         /// The files of a relay that has started once, and options for the start of another one.
-        private struct Ground {
+        private struct Fixture {
             let folder: String
             var certificate: String { folder + "/relay.pem" }
             var key: String { folder + "/relay.key" }
@@ -43,24 +43,24 @@ extension EndToEnd {
         @Test("about its certificate and its key")
         func paper() async throws {
             try await onStage { stage in
-                let ground = try await Ground(stage)
+                let fixture = try await Fixture(stage)
                 let data = stage.path("data")
                 let missing = stage.path("missing.pem")
                 let junk = try stage.write("no certificate", to: "junk.pem")
                 for options in [
-                    ground.options(certificate: missing, data: data),
-                    ground.options(key: missing, data: data),
+                    fixture.options(certificate: missing, data: data),
+                    fixture.options(key: missing, data: data),
                 ] {
                     #expect(try await sentence(of: options, exitCode: 1, on: stage).contains(missing))
                 }
                 for options in [
-                    ground.options(certificate: junk, data: data), ground.options(key: junk, data: data),
+                    fixture.options(certificate: junk, data: data), fixture.options(key: junk, data: data),
                 ] {
                     #expect(try await sentence(of: options, exitCode: 1, on: stage).contains(junk))
                 }
-                try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: ground.key)
-                let exposed = try await sentence(of: ground.options(data: data), exitCode: 1, on: stage)
-                #expect(exposed.contains(ground.key))
+                try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: fixture.key)
+                let exposed = try await sentence(of: fixture.options(data: data), exitCode: 1, on: stage)
+                #expect(exposed.contains(fixture.key))
             }
         }
 
@@ -92,7 +92,7 @@ extension EndToEnd {
         @Test("about a database that is not ours", arguments: ["registry.sqlite", "queue.sqlite"])
         func databases(_ name: String) async throws {
             try await onStage { stage in
-                let ground = try await Ground(stage)
+                let fixture = try await Fixture(stage)
                 for (folder, script) in [
                     ("junk", "open(sys.argv[1], 'w').write('no database ' * 1000)"),
                     ("foreign", "sqlite3.connect(sys.argv[1]).execute('CREATE TABLE songs(title)')"),
@@ -106,7 +106,7 @@ extension EndToEnd {
                     let made = try await stage.run(
                         "python3", ["-c", "import os, sqlite3, sys; " + script, file])
                     #expect(made.exitCode == 0)
-                    let sentence = try await sentence(of: ground.options(data: data), exitCode: 1, on: stage)
+                    let sentence = try await sentence(of: fixture.options(data: data), exitCode: 1, on: stage)
                     #expect(sentence.contains(file))
                 }
             }

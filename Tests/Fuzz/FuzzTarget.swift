@@ -22,7 +22,7 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "lean-links", longestInput: 1024, run: LeanLinks.run),
         FuzzTarget(name: "shard-messages", longestInput: 16_384, run: ShardMessages.run),
         FuzzTarget(name: "proxies", longestInput: 20_000, run: ProxyAnswers.run),
-        FuzzTarget(name: "web", longestInput: 20_000, run: WebDoor.run),
+        FuzzTarget(name: "web", longestInput: 20_000, run: FuzzedWebPort.run),
         FuzzTarget(name: "web-push", longestInput: 8192, run: WebPushRequests.run),
         FuzzTarget(name: "plain-sends", longestInput: 8192, run: PlainSends.run),
         FuzzTarget(name: "autopush", longestInput: 8192, run: AutopushMessages.run),

@@ -256,7 +256,7 @@ final class AppDeliveries {
         let count = state.inbox.storedCount(of: record.number)
         let isAtEnd = !fresh.isEmpty && present.storedCount == count - fresh.count
         var isAll = true
-        let send = { (row: Int64, parcel: Parcel) in
+        let send = { (row: Int64, parcel: InboxContent) in
             if !self.redelivery.holds(row) { stream.send(parcel, from: row, at: self.scheduler.now) }
             present.lastRow = row
             isAll = stream.hasRoom

@@ -99,13 +99,13 @@ final class AppRegister {
                 for table in ["inbox", "dead_letters"] {
                     try database.execute(
                         "UPDATE \(table) SET collapse = NULL WHERE app = \(record.number) "
-                            + "AND kind = \(Parcel.remoteKind)")
+                            + "AND kind = \(InboxContent.remoteKind)")
                 }
             }
             guard !record.isWanted else { return }
             for table in ["inbox", "dead_letters"] {
                 try database.execute(
-                    "DELETE FROM \(table) WHERE app = \(record.number) AND kind = \(Parcel.remoteKind)")
+                    "DELETE FROM \(table) WHERE app = \(record.number) AND kind = \(InboxContent.remoteKind)")
             }
             try database.execute("DELETE FROM subscriptions WHERE app = \(record.number)")
         }

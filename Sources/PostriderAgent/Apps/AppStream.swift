@@ -74,7 +74,7 @@ final class AppStream {
     func end(_ status: GRPCStatus, _ sentence: String) { end(status, sentence) }
 
     /// Sends what a row of the inbox holds, unless it is under way here already.
-    func send(_ parcel: Parcel, from row: Int64, at now: UInt64) {
+    func send(_ parcel: InboxContent, from row: Int64, at now: UInt64) {
         guard !rowsUnderWay.contains(row), let number = window.advance() else { return }
         busySince = busySince ?? now
         rows[number] = Handover(row: row, topic: parcel.topic, reported: parcel.reported)

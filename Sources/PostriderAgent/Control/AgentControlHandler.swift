@@ -242,7 +242,7 @@ final class AgentControlHandler {
 
 extension AgentControl.Message {
     /// The entry for what a row holds.
-    fileprivate init(_ row: Int64, _ parcel: Parcel, attempts: Int) {
+    fileprivate init(_ row: Int64, _ parcel: InboxContent, attempts: Int) {
         let kind =
             switch parcel {
             case .remote: "push"

@@ -9,7 +9,7 @@ final class DeadLetters {
         /// Its row, which is the one that it had in the inbox.
         let row: Int64
         let app: Int64
-        let parcel: Parcel
+        let parcel: InboxContent
         let attempts: Int
         /// Why the last attempt failed.
         let reason: String
@@ -100,7 +100,7 @@ final class DeadLetters {
         defer { list.reset() }
         while try list.step() {
             let kind = list.integer(3)
-            let parcel = list.withBytes(2) { bytes in try? Parcel(kind: kind, decoding: bytes) }
+            let parcel = list.withBytes(2) { bytes in try? InboxContent(kind: kind, decoding: bytes) }
             guard let parcel else {
                 throw StoreError(
                     .unusable,

@@ -133,14 +133,14 @@ final class Inbox {
 
     /// Visits the messages that wait for an app after a row, in order, until `body` returns false.
     func forEachPending(
-        of app: Int64, after row: Int64, _ body: (_ row: Int64, _ parcel: Parcel) -> Bool
+        of app: Int64, after row: Int64, _ body: (_ row: Int64, _ parcel: InboxContent) -> Bool
     ) throws(StoreError) {
         pending.bind(app)
         pending.bind(row)
         defer { pending.reset() }
         while try pending.step() {
             let kind = pending.integer(2)
-            let parcel = pending.withBytes(1) { bytes in try? Parcel(kind: kind, decoding: bytes) }
+            let parcel = pending.withBytes(1) { bytes in try? InboxContent(kind: kind, decoding: bytes) }
             guard let parcel else {
                 throw StoreError(
                     .unusable,
@@ -277,7 +277,7 @@ final class Inbox {
             statement.bind(collapse)
             while try statement.step() {
                 let kind = arrival.parcel.kind
-                let older = statement.withBytes(1) { bytes in try? Parcel(kind: kind, decoding: bytes) }
+                let older = statement.withBytes(1) { bytes in try? InboxContent(kind: kind, decoding: bytes) }
                 replaced.append(Replaced(row: statement.integer(0), reported: older?.reported))
             }
         }

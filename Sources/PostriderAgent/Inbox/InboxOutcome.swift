@@ -3,7 +3,7 @@ extension Inbox {
     /// A message for the app of this number.
     struct Arrival {
         let app: Int64
-        let parcel: Parcel
+        let parcel: InboxContent
     }
 
     /// A row that an app could not handle.
@@ -43,7 +43,7 @@ extension Inbox {
         let row: Int64
         /// The number of its app.
         let app: Int64
-        let parcel: Parcel
+        let parcel: InboxContent
     }
 
     /// A message that was replaced by a newer one.

@@ -56,7 +56,7 @@ struct Alert: Equatable {
     }
 
     /// The alert of a parcel; nil if it has none.
-    init?(_ parcel: Parcel, of app: Int64, at: Moment? = nil) {
+    init?(_ parcel: InboxContent, of app: Int64, at: Moment? = nil) {
         switch parcel {
         case .remote(let deliver):
             // Other push types are for the app only.

@@ -44,7 +44,7 @@ package struct Program: Sendable {
         let arguments = Array(CommandLine.arguments.dropFirst())
         if let (command, rest) = choice(arguments), command.endsInGoodOrder(rest) {
             Termination.block(for: command)
-            LastWords.waitForLog()
+            CrashFlush.waitForLog()
         }
         // The main thread only waits: commands run on the threads of Swift's concurrency, and start threads of their
         // own.

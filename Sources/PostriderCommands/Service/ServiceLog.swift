@@ -87,7 +87,7 @@ package final class ServiceLog: Sendable {
                     lines: lines.map { encoding.current.text(of: $0, at: Date()) },
                     milliseconds: next.map { Int((max($0, now) - now) / 1_000_000) + 1 })
             },
-            counter: { LastWords.unwritten.add($0, ordering: .relaxed) })
+            counter: { CrashFlush.unwritten.add($0, ordering: .relaxed) })
     }
 
     /// Starts the log of this process. Complaints of ``Console`` are written to it from now on.

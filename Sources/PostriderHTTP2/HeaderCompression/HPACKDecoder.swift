@@ -33,7 +33,7 @@ struct HPACKDecoder {
     private let maxFields: Int
     private let maxBytes: Int
     /// The buffer into which fields are decoded before they are copied to the block together.
-    private let room: FieldRoom
+    private let room: FieldBuffer
     private var progress = Progress()
 
     /// The range of the value of `content-length` in the block that was decoded last.
@@ -50,7 +50,7 @@ struct HPACKDecoder {
     init(maxFields: Int, maxBytes: Int) {
         self.maxFields = maxFields
         self.maxBytes = maxBytes
-        room = FieldRoom(bytes: maxBytes, fields: maxFields)
+        room = FieldBuffer(bytes: maxBytes, fields: maxFields)
     }
 
     /// Decodes a complete block. Afterwards `block` has its fields, unless the block is broken or too large.

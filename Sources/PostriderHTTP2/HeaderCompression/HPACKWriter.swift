@@ -10,7 +10,7 @@ struct HPACKWriter {
     private(set) var isFull = false
 
     /// Writes to memory whose owner keeps it while this writer exists.
-    init(_ room: FieldRoom) {
+    init(_ room: FieldBuffer) {
         unsafe self.room = room.bytes
         unsafe places = room.fields
     }
@@ -82,7 +82,7 @@ struct HPACKWriter {
 
 /// Memory of a fixed size in which the fields of a block are decoded.
 @safe
-final class FieldRoom {
+final class FieldBuffer {
     let bytes: UnsafeMutableBufferPointer<UInt8>
     let fields: UnsafeMutableBufferPointer<HeaderBlock.Field>
 

@@ -13,7 +13,7 @@ enum LinkCommand: Sendable {
     case attach
     /// The user notification centre has calls for the agent: ``CenterCalls/take(onNewStream:)``.
     case calls
-    /// The channels that the application wants have changed: ``ChannelWishes/take()``.
+    /// The channels that the application wants have changed: ``RequestedSubscriptions/take()``.
     case channels
     /// Every observer of this notification has returned.
     case observed(NotificationIdentity)

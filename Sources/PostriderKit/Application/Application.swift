@@ -27,7 +27,7 @@ public final class Application: Sendable {
     let complain: @Sendable (String) -> Void
     let link: AgentLinkThread
     let registration = TokenRegistration()
-    let channels = ChannelWishes()
+    let channels = RequestedSubscriptions()
     let calls: CenterCalls
     let handlings: HandlingTable
     let device = DeviceReports()

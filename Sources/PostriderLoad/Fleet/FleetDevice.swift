@@ -8,7 +8,7 @@ final class FleetDevice {
     private unowned let fleet: DeviceFleet
     private(set) var identity: DeviceIdentity?
     private(set) var secret: [UInt8] = []
-    private var line: DeviceLine?
+    private var line: FleetDeviceConnection?
     /// Whether the connector was told to connect it and has not reported the outcome yet.
     private var isAwaited = false
     /// Whether it is to be connected; if not, it does not reconnect.
@@ -63,7 +63,7 @@ final class FleetDevice {
         switch outcome {
         case .connected(let crate) where isWanted:
             fleet.reachedPort()
-            let line = DeviceLine(self, of: fleet)
+            let line = FleetDeviceConnection(self, of: fleet)
             self.line = line
             fleet.loop.adopt(crate, for: line)
         case .connected: break  // The crate closes it.
@@ -122,7 +122,7 @@ final class FleetDevice {
     }
 
     /// The connection is gone.
-    func lineEnded(_ line: DeviceLine, _ reason: CloseReason) {
+    func lineEnded(_ line: FleetDeviceConnection, _ reason: CloseReason) {
         guard self.line === line else { return }
         self.line = nil
         judge.linkEnded(isOrderly: line.hasGoodEnd)

@@ -14,7 +14,7 @@ final class ProviderPool {
     private let count: Int
     /// How many requests one of them may have open at once.
     private let streams: Int
-    private var lines: [ProviderLine] = []
+    private var lines: [FleetProviderConnection] = []
     /// The index in ``lines`` of the connection that was used last.
     private var last = 0
     private var pause: (any LoopTimer)?
@@ -30,7 +30,7 @@ final class ProviderPool {
     /// Makes the connections that are missing.
     func connect() {
         while lines.count < count {
-            let line = ProviderLine(of: self, streams: streams)
+            let line = FleetProviderConnection(of: self, streams: streams)
             lines.append(line)
             _ = loop.dial(
                 target.provider, resolver: SystemResolver(), tls: (target.providerTLS, target.providerName),
@@ -42,10 +42,10 @@ final class ProviderPool {
     var isConnected: Bool { lines.contains { $0.wire != nil } }
 
     /// The first connection, for requests whose order matters.
-    var first: ProviderLine? { lines.first }
+    var first: FleetProviderConnection? { lines.first }
 
     /// The next connection that can take another request.
-    func lineWithRoom() -> ProviderLine? {
+    func lineWithRoom() -> FleetProviderConnection? {
         for _ in lines.indices {
             last = last + 1 < lines.count ? last + 1 : 0
             if lines[last].hasRoom { return lines[last] }
@@ -54,7 +54,7 @@ final class ProviderPool {
     }
 
     /// A connection, or an attempt at one, has ended.
-    func ended(_ line: ProviderLine, _ reason: CloseReason) {
+    func ended(_ line: FleetProviderConnection, _ reason: CloseReason) {
         lines.removeAll { $0 === line }
         guard !failure.hasFailed else { return }
         let words = "provider: \(reason)"

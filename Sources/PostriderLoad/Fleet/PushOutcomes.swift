@@ -26,7 +26,7 @@ final class PushOutcomes {
     // MARK: Answers
 
     /// A provider was answered with 200.
-    func accepted(_ exchange: ProviderLine.Exchange) {
+    func accepted(_ exchange: FleetProviderConnection.Exchange) {
         mayPush = true
         switch exchange {
         case .push(let number):
@@ -41,7 +41,7 @@ final class PushOutcomes {
     }
 
     /// A provider was answered with another status.
-    func refused(_ exchange: ProviderLine.Exchange, _ reason: String) {
+    func refused(_ exchange: FleetProviderConnection.Exchange, _ reason: String) {
         mayPush = true
         meter.tally.refused.countReason(reason)
         switch exchange {
@@ -51,7 +51,7 @@ final class PushOutcomes {
     }
 
     /// The connection ended before the answer.
-    func unanswered(_ exchange: ProviderLine.Exchange) {
+    func unanswered(_ exchange: FleetProviderConnection.Exchange) {
         mayPush = true
         meter.tally.unanswered += 1
         switch exchange {

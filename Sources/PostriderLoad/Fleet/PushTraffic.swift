@@ -3,7 +3,7 @@ import PostriderSeededRandom
 import PostriderTransport
 
 /// Pushes that a worker was told to make.
-struct PushOrder {
+struct PushCommand {
     /// What decides when the next push is sent.
     enum Pace {
         case inFlight(Int)
@@ -40,7 +40,7 @@ struct PushOrder {
 }
 
 /// Broadcasts that a worker was told to make.
-struct BroadcastOrder {
+struct BroadcastCommand {
     let channel: ChannelIdentity
     var schedule: PushSchedule
     var remaining: Int
@@ -56,8 +56,8 @@ final class PushTraffic {
     private let providers: ProviderPool
     private var chance: SplitMix64
     private var heads: RequestHeads
-    private(set) var order: PushOrder?
-    private var broadcast: BroadcastOrder?
+    private(set) var order: PushCommand?
+    private var broadcast: BroadcastCommand?
     /// Pushes of this phase that were due and not sent when pushing was stopped.
     private var leftBehind: UInt64 = 0
     /// Whether pushes were being made or waited for answers when that was last checked.
@@ -84,7 +84,7 @@ final class PushTraffic {
     /// Begins to push.
     func start(_ order: LoadPlan.Traffic) {
         meter.readClock()
-        let next = PushOrder(order, from: meter.clock)
+        let next = PushCommand(order, from: meter.clock)
         outcomes.payload = next.payload
         self.order = order.count == 0 ? nil : next
         outcomes.mayPush = true
@@ -104,7 +104,7 @@ final class PushTraffic {
         outcomes.payload = payload
         guard count > 0 else { return }
         outcomes.broadcastsLeft = count
-        broadcast = BroadcastOrder(
+        broadcast = BroadcastCommand(
             channel: channel, schedule: PushSchedule(start: meter.clock, perSecond: perSecond),
             remaining: count, payload: payload)
         outcomes.mayPush = true
@@ -149,7 +149,7 @@ final class PushTraffic {
         }
     }
 
-    private func push(at moment: UInt64, over line: ProviderLine) {
+    private func push(at moment: UInt64, over line: FleetProviderConnection) {
         guard let order else { return }
         let apps = fleet.addressees.apps
         let choice = Int(chance.next().multipliedFullWidth(by: UInt64(fleet.reachable.count * apps)).high)
@@ -194,7 +194,7 @@ final class PushTraffic {
             sending.remaining -= 1
             broadcast = sending.remaining > 0 ? sending : nil
             let head = heads.broadcast(mark, channel: sending.channel)
-            let exchange = ProviderLine.Exchange.broadcast(moment - meter.epoch)
+            let exchange = FleetProviderConnection.Exchange.broadcast(moment - meter.epoch)
             if !line.send(head, sending.payload, exchange) { outcomes.unanswered(exchange) }
         }
     }

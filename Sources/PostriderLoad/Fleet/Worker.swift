@@ -43,8 +43,8 @@ final class Worker {
     }
 
     /// Starts a worker on a thread of its own, and returns the mailbox for its orders.
-    static func start(_ setup: WorkerSetup) throws(TransportError) -> Mailbox<WorkerOrder> {
-        let mailbox = try Mailbox<WorkerOrder>(capacity: 1024)
+    static func start(_ setup: WorkerSetup) throws(TransportError) -> Mailbox<WorkerCommand> {
+        let mailbox = try Mailbox<WorkerCommand>(capacity: 1024)
         _ = try Thread.spawn(name: "load-\(setup.index)", processor: setup.processor) {
             do throws(TransportError) {
                 let loop = try EventLoop()
@@ -76,7 +76,7 @@ final class Worker {
         report(part == 0 ? meter.takeSlice(isLast: false) : nil)
     }
 
-    private func obey(_ order: WorkerOrder) {
+    private func obey(_ order: WorkerCommand) {
         switch order {
         case .enter(let phase): enter(phase)
         case .connect(let count): fleet.connect(count)

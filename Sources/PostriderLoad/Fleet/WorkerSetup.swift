@@ -20,7 +20,7 @@ struct WorkerSetup: Sendable {
 }
 
 /// A command to a worker. Counts are of this worker's devices and pushes.
-enum WorkerOrder: Sendable {
+enum WorkerCommand: Sendable {
     /// Count what is measured from here on for this phase, by its index in the plan.
     case enter(phase: Int)
     /// Connect the first devices, as many as this.

@@ -141,7 +141,7 @@ public final class LoadRun {
     // MARK: Orders and reports
 
     /// Gives each worker an order, by its number; nil for no order.
-    func order(_ make: (Int) -> WorkerOrder?) { pool.order(make) }
+    func order(_ make: (Int) -> WorkerCommand?) { pool.order(make) }
 
     /// The last reports of all workers, added up.
     var together: PhaseTotals { pool.together }

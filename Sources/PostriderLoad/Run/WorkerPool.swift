@@ -6,7 +6,7 @@ struct WorkerPool {
     var latest: [WorkerProgress?] = []
     /// The last words of the workers that have ended.
     var conclusions: [WorkerConclusion] = []
-    private var workers: [Mailbox<WorkerOrder>] = []
+    private var workers: [Mailbox<WorkerCommand>] = []
     /// How many orders each worker was given.
     private var orders: [Int] = []
 
@@ -14,14 +14,14 @@ struct WorkerPool {
     var haveConcluded: Bool { conclusions.count == workers.count }
 
     /// Adds a worker.
-    mutating func add(_ worker: Mailbox<WorkerOrder>) {
+    mutating func add(_ worker: Mailbox<WorkerCommand>) {
         workers.append(worker)
         orders.append(0)
         latest.append(nil)
     }
 
     /// Gives each worker an order, by its number; nil for no order.
-    mutating func order(_ make: (Int) -> WorkerOrder?) {
+    mutating func order(_ make: (Int) -> WorkerCommand?) {
         for (index, worker) in workers.enumerated() {
             guard let order = make(index), worker.post(order) else { continue }
             orders[index] += 1

@@ -26,7 +26,7 @@ final class ChannelHome {
     }
 
     /// Carries out a provider's request.
-    func take(_ order: ChannelOrder, of owner: ChannelOwner, for address: ReplyAddress) {
+    func take(_ order: ChannelCommand, of owner: ChannelOwner, for address: ReplyAddress) {
         let outbox = context.outbox
         if case .broadcast = order, (0..<outbox.shardCount).contains(where: outbox.isCongested) {
             outbox.send(.channel(.answer(address, .rejected(.tooManyRequests))), to: Int(address.shard))
@@ -34,8 +34,8 @@ final class ChannelHome {
         }
         let random = context.random
         perform {
-            registry.work(
-                off: order, of: owner, for: address, now: context.now,
+            registry.handle(
+                order, of: owner, for: address, now: context.now,
                 draw: { ChannelIdentity(high: random.next(), low: random.next()) }, &$0)
         }
     }

@@ -16,7 +16,7 @@ final class ConsoleRoutes {
 
     /// Makes a link for one session with this name.
     func makeLink(_ name: String, _ body: [UInt8], at now: Moment) -> ControlHandler.Answer {
-        guard let order = try? JSONDecoder().decode(Control.ConsoleLinkOrder.self, from: Data(body)),
+        guard let order = try? JSONDecoder().decode(Control.ConsoleLinkRequest.self, from: Data(body)),
             let role = ConsoleRole(rawValue: order.role), Control.isName(name)
         else {
             let roles = ConsoleRole.allCases.map(\.rawValue).joined(separator: ", ")

@@ -3,7 +3,7 @@ import PostriderNotifications
 
 extension Control {
     /// `PUT /v1/console-links/<name>`.
-    public struct ConsoleLinkOrder: Codable, Sendable {
+    public struct ConsoleLinkRequest: Codable, Sendable {
         /// The role of the session: `look`, `send` or `administer`.
         public var role: String
 

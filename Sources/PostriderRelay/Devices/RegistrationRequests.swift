@@ -47,12 +47,12 @@ final class RegistrationRequests {
             return
         }
         entry.requests.append((request, session))
-        if entry.requests.count == 1 { workOffRequests(at: entry) }
+        if entry.requests.count == 1 { processRequests(at: entry) }
     }
 
     /// Processes the requests of a device. Those that change nothing are answered at once; one that changes something
     /// goes to the ledger, and the others wait.
-    private func workOffRequests(at entry: DeviceEntry) {
+    private func processRequests(at entry: DeviceEntry) {
         while let (request, session) = entry.requests.first {
             let changes = changes(askedFor: request, by: session, at: entry)
             guard changes.records.isEmpty else { return put(changes, at: entry) }
@@ -93,15 +93,15 @@ final class RegistrationRequests {
             // An app has one environment at a time: its token of the other one becomes invalid.
             let ended = endedRegistration(of: topic, at: entry).map { [$0] } ?? []
             return Changes(records: ended + [newRegistration(of: topic, in: environment, at: entry)])
-        case .registerWebPush(let wish): return changes(askedFor: wish, by: session, at: entry)
+        case .registerWebPush(let request): return changes(askedFor: request, by: session, at: entry)
         case .unregister(let text):
             if let topic = Topic(text), let record = endedRegistration(of: topic, at: entry) {
                 return Changes(records: [record])
             }
             session.say(.unregistered(topic: text))
             return Changes()
-        case .subscribe(let wish):
-            subscriptions.subscribe(wish, by: session, at: entry)
+        case .subscribe(let request):
+            subscriptions.subscribe(request, by: session, at: entry)
             return Changes()
         case .unsubscribe(let channel):
             subscriptions.end(of: session) { $0.channel == channel }
@@ -112,20 +112,20 @@ final class RegistrationRequests {
 
     /// The changes that a registration for Web Push needs. Empty if it was answered here.
     private func changes(
-        askedFor wish: RegisterWebPush, by session: DeviceSession, at entry: DeviceEntry
+        askedFor request: RegisterWebPush, by session: DeviceSession, at entry: DeviceEntry
     ) -> Changes {
         func refuse(_ reason: String) -> Changes {
-            session.say(.refused(Refused(topic: wish.topic, reason: reason)))
+            session.say(.refused(Refused(topic: request.topic, reason: reason)))
             return Changes()
         }
         guard let web, !web.endpointPrefix.isEmpty else {
             return refuse("This relay takes no Web Push: its operator has to set web-address and public-url.")
         }
-        guard let topic = Topic(wish.topic), topic.isOfUnifiedPush else {
+        guard let topic = Topic(request.topic), topic.isOfUnifiedPush else {
             return refuse("The topic of a Web Push registration begins with \(RegisterWebPush.topicPrefix)")
         }
-        let key = wish.senderKey.isEmpty ? nil : wish.senderKey
-        guard key == nil || VAPIDKey(bytes: wish.senderKey) != nil else {
+        let key = request.senderKey.isEmpty ? nil : request.senderKey
+        guard key == nil || VAPIDKey(bytes: request.senderKey) != nil else {
             return refuse("The VAPID key is no uncompressed point on the curve P-256.")
         }
         if let old = entry.device.registrations.number(of: topic) {
@@ -143,7 +143,7 @@ final class RegistrationRequests {
         return Changes(
             records: [record],
             subscription: WebSubscription(
-                device: entry.identity, number: record.number, channel: wish.topic, senderKey: key))
+                device: entry.identity, number: record.number, channel: request.topic, senderKey: key))
     }
 
     private static let quotaReason = "The quota of the app or its team has no room for another device."
@@ -211,7 +211,7 @@ final class RegistrationRequests {
                     .overloaded, retryAfterMilliseconds: 5_000, "registrations cannot be stored now")
             }
             entry.requests.removeFirst()
-            workOffRequests(at: entry)
+            processRequests(at: entry)
             if entry.requests.isEmpty, let (session, hello) = entry.takeArrival() {
                 session.connections.greet(session, hello)
             }

@@ -27,7 +27,7 @@ final class Ledger {
     typealias Rest = (Int) -> Void
 
     /// Copies a snapshot on another thread, and tells the shard.
-    typealias Copy = (any StoreSnapshot, BackupOrder) -> Void
+    typealias Copy = (any StoreSnapshot, BackupRequest) -> Void
 
     /// A ledger over `store`. `post` sends a message to a shard. `copy` copies a snapshot and posts
     /// ``RegistryMessage/applied(ticket:_:)`` at its end. `rest` and `time` are timers and the clock. `onClosed` is

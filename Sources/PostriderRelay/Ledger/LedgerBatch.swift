@@ -10,7 +10,7 @@ struct LedgerBatch {
     /// The shards that want to know the result of the batch.
     var confirmations: [(shard: Int, ticket: UInt64)] = []
     var loads: [(device: DeviceIdentity, rows: [QueueRow])] = []
-    var backups: [BackupOrder] = []
+    var backups: [BackupRequest] = []
     var closes = false
     /// Whether the batch also has to let the store remove doubtful rows.
     var endsDoubt = false

@@ -15,7 +15,7 @@ enum LedgerCommand: Sendable {
     /// Tell the shard when everything before this is committed, or could not be.
     case confirm(shard: Int, ticket: UInt64)
     /// Copy the store as it is after everything before this is committed, then tell the shard.
-    case backUp(BackupOrder)
+    case backUp(BackupRequest)
     /// Commit everything before this, then close the store and stop.
     case close
 
@@ -29,7 +29,7 @@ enum LedgerCommand: Sendable {
 }
 
 /// A copy of the store that the operator wants.
-struct BackupOrder: Sendable {
+struct BackupRequest: Sendable {
     /// The absolute path of the directory to create.
     let directory: String
     /// The shard that waits for the end of the copy, and its number for the request.

@@ -94,7 +94,7 @@ struct LedgerThread: Sendable {
     }
 
     /// Copies a snapshot on a thread of its own, so that pushes do not wait for it.
-    private func copy(_ snapshot: any StoreSnapshot, _ order: BackupOrder) {
+    private func copy(_ snapshot: any StoreSnapshot, _ order: BackupRequest) {
         let answer = { @Sendable [mailboxes] (result: Result<Void, StoreError>) in
             mailboxes.shards[order.shard].postEvenIfFull(.registry(.applied(ticket: order.ticket, result)))
         }

@@ -19,7 +19,7 @@ final class RegistryChanges {
 
     /// Has the ledger copy the store. `then` is called at the end of the copy.
     func backUp(to directory: String, then: @escaping (Result<Void, StoreError>) -> Void) {
-        let order = BackupOrder(directory: directory, shard: context.index, ticket: ticket(for: then))
+        let order = BackupRequest(directory: directory, shard: context.index, ticket: ticket(for: then))
         context.outbox.send(.backUp(order))
     }
 

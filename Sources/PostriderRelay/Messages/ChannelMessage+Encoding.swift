@@ -37,7 +37,7 @@ extension ChannelMessage {
 
     init(order bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
-        var (address, order) = (ReplyAddress?.none, ChannelOrder?.none)
+        var (address, order) = (ReplyAddress?.none, ChannelCommand?.none)
         var (topic, environment) = (Topic?.none, Environment.production)
         while let field = try reader.next(in: bytes) {
             switch field.number {
@@ -48,7 +48,7 @@ extension ChannelMessage {
             case 5: order = .read(try field.channel(in: bytes))
             case 6: order = .remove(try field.channel(in: bytes))
             case 7: if try field.uint64() != 0 { order = .list }
-            case 8: order = try ChannelOrder(broadcast: bytes.extracting(try field.range()))
+            case 8: order = try ChannelCommand(broadcast: bytes.extracting(try field.range()))
             default: break
             }
         }
@@ -127,7 +127,7 @@ extension ChannelOwner {
     }
 }
 
-extension ChannelOrder {
+extension ChannelCommand {
     /// Appends one of fields 4 to 8 of a channel request.
     fileprivate func encode(into output: inout [UInt8]) {
         switch self {

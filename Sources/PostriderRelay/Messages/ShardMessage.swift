@@ -62,7 +62,7 @@ enum DeviceLifecycleMessage: Sendable {
 /// broadcasts after it, the channel's end.
 enum ChannelMessage: Sendable {
     /// To the home: a provider's request.
-    case order(ChannelOrder, ChannelOwner, ReplyAddress)
+    case order(ChannelCommand, ChannelOwner, ReplyAddress)
     /// To the provider's shard: the answer.
     case answer(ReplyAddress, ChannelAnswer)
     /// To the channel's home: a device asks for its broadcasts.

@@ -122,7 +122,7 @@ struct ShardThread: Sendable {
             try loop.listen(
                 address, renewable: parts.tls.web, port: .shared, inherited: configuration.sockets
             ) { [unowned shard] _ in
-                shard.context.isDraining ? nil : WebDoor(on: shard.web)
+                shard.context.isDraining ? nil : WebConnection(on: shard.web)
             }
         }
         shard.listeners = providers + developmentProviders + devices + web

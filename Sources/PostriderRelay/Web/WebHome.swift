@@ -6,8 +6,8 @@ import PostriderWebPush
 
 /// Web Push at the home of a device: its subscriptions, and the messages to them.
 final class WebHome {
-    /// A browser's wish to change its subscriptions.
-    enum Wish {
+    /// A browser's request to change its subscriptions.
+    enum SubscriptionRequest {
         case register(channel: String, key: VAPIDKey?)
         case unregister(channel: String)
     }
@@ -20,8 +20,8 @@ final class WebHome {
     private(set) var subscriptions = WebSubscriptions()
     /// The receipts of the subscriptions whose home is this shard.
     let readers: ReceiptReaders
-    /// The wishes of browsers that have no answer yet; the ledger has the first of each.
-    private var wishes: [DeviceIdentity: [(wish: Wish, session: WebDeviceSession)]] = [:]
+    /// The requests of browsers that have no answer yet; the ledger has the first of each.
+    private var requests: [DeviceIdentity: [(request: SubscriptionRequest, session: WebDeviceSession)]] = [:]
 
     init(
         _ context: ShardContext, _ home: DeviceHome, _ changes: RegistryChanges, _ routes: WebRoutes,
@@ -154,25 +154,25 @@ final class WebHome {
 
     // MARK: Subscriptions
 
-    /// A browser wishes to change its subscriptions. Wishes are granted in order.
-    func take(_ wish: Wish, of session: WebDeviceSession) {
+    /// A browser asks to change its subscriptions. Its requests are processed in order.
+    func take(_ request: SubscriptionRequest, of session: WebDeviceSession) {
         guard let entry = session.currentEntry else { return }
-        wishes[entry.identity, default: []].append((wish, session))
-        if wishes[entry.identity]?.count == 1 { workOff(entry) }
+        requests[entry.identity, default: []].append((request, session))
+        if requests[entry.identity]?.count == 1 { processRequests(entry) }
     }
 
-    /// Processes the wishes of a browser, up to the first that changes the registry.
-    private func workOff(_ entry: DeviceEntry) {
-        while let (wish, session) = wishes[entry.identity]?.first {
-            switch wish {
+    /// Processes the requests of a browser, up to the first that changes the registry.
+    private func processRequests(_ entry: DeviceEntry) {
+        while let (request, session) = requests[entry.identity]?.first {
+            switch request {
             case .register(let channel, let key):
                 if register(channel, key, for: session, at: entry) { return }
             case .unregister(let channel):
                 if unregister(channel, for: session, at: entry) { return }
             }
-            wishes[entry.identity]?.removeFirst()
+            requests[entry.identity]?.removeFirst()
         }
-        wishes[entry.identity] = nil
+        requests[entry.identity] = nil
     }
 
     /// The valid subscription of a channel.
@@ -237,7 +237,7 @@ final class WebHome {
         return true
     }
 
-    /// Makes a registration, or its end, durable. Then it takes effect, and the next wish is processed.
+    /// Makes a registration, or its end, durable. Then it takes effect, and the next request is processed.
     private func put(
         _ record: RegistrationRecord, _ more: [RegistryChange], at entry: DeviceEntry,
         then: @escaping (Bool) -> Void
@@ -251,8 +251,8 @@ final class WebHome {
                 if !context.quotas.areNone { home.charge(entry) }
             }
             then(isDone)
-            wishes[entry.identity]?.removeFirst()
-            workOff(entry)
+            requests[entry.identity]?.removeFirst()
+            processRequests(entry)
         }
     }
 }

@@ -102,7 +102,7 @@ final class WebPort {
     }
 
     private func adopt(_ connection: UInt64) {
-        guard let session = (migrator.adopt(connection) as? WebDoor)?.session else {
+        guard let session = (migrator.adopt(connection) as? WebConnection)?.session else {
             preconditionFailure("a WebSocket on its way carries a browser's session")
         }
         session.arrive(at: self, number: context.drawNumber())

@@ -24,7 +24,7 @@ enum NotificationsAnswer: String, CaseIterable {
 }
 
 /// When the agent saves power, as the owner sets it.
-enum PowerWish: String, CaseIterable {
+enum PowerSavingChoice: String, CaseIterable {
     case always, never, auto
 
     /// The setting as the agent's type.
@@ -109,7 +109,7 @@ struct AgentSettings {
         }
         agent.reports = try texts.boolean(.reports) ?? true
         agent.onClone = try texts.choice(.onClone, of: ClonePolicy.self) ?? .wait
-        agent.powerSaving = (try texts.choice(.savePower, of: PowerWish.self) ?? .auto).powerSaving
+        agent.powerSaving = (try texts.choice(.savePower, of: PowerSavingChoice.self) ?? .auto).powerSaving
         let user = try texts.value(.keyboardUser, form: Self.userForm, UserAccount.identifier(of:))
         if let user { agent.keyboardUser = user }
         if let directory = texts[.appsDirectory] { agent.manifests = try readManifests(directory) }

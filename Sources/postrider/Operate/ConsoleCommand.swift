@@ -33,7 +33,7 @@ enum ConsoleCommand: OperatorCommand {
         ) { options, client in
             let role = try options.choice("role", of: ConsoleRole.self) ?? .administer
             let name = try options.checked(options.string("name") ?? ProcessInfo.processInfo.userName)
-            let order = try Console.json(Control.ConsoleLinkOrder(role: role.rawValue))
+            let order = try Console.json(Control.ConsoleLinkRequest(role: role.rawValue))
             let answer = try await client.request(
                 "PUT", "/v1/console-links/\(name)", body: Array(order.utf8))
             let link = try JSONDecoder().decode(Control.ConsoleLink.self, from: Data(answer))

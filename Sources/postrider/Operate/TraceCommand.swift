@@ -11,7 +11,7 @@ enum TraceCommand: Command {
 
     static func run(_ arguments: [String]) async throws -> Int32 {
         guard let options = try table.parseOrHelp(arguments) else { return 0 }
-        let order = try TraceOrder(options)
+        let order = try TraceArguments(options)
         let client = ControlClient(address: try ControlAddress.find(options))
         if options.isSet("follow") { return try await follow(order, client, asJSON: options.isSet("json")) }
         let (trace, text) = try await ask(order, client)
@@ -34,7 +34,7 @@ enum TraceCommand: Command {
 
     /// Requests a push by its identifier repeatedly for up to a second until the trace has it, because an event
     /// reaches the trace a moment after the provider gets the answer.
-    private static func ask(_ order: TraceOrder, _ client: ControlClient) async throws
+    private static func ask(_ order: TraceArguments, _ client: ControlClient) async throws
         -> (item: Control.Trace, text: String)
     {
         var answer = try await client.list(order.path, of: Control.Trace.self)
@@ -46,7 +46,7 @@ enum TraceCommand: Command {
     }
 
     /// Prints events as they happen, until the user ends the command or the reader is gone.
-    private static func follow(_ order: TraceOrder, _ client: ControlClient, asJSON: Bool) async throws
+    private static func follow(_ order: TraceArguments, _ client: ControlClient, asJSON: Bool) async throws
         -> Int32
     {
         var cursor: String?
@@ -104,7 +104,7 @@ extension Control.Trace {
 }
 
 /// The selection of pushes that the user asks for.
-struct TraceOrder {
+struct TraceArguments {
     let identity: String?
     let device: String?
     let topic: String?
@@ -168,13 +168,13 @@ struct TraceFollower {
         let event: Control.TracedEvent?
     }
 
-    private let order: TraceOrder
+    private let order: TraceArguments
     private var pushes: [Int64: Control.TracedPush] = [:]
     private var rows: [Int64] = []
     /// The most pushes that are remembered.
     private static let most = 10_000
 
-    init(_ order: TraceOrder) { self.order = order }
+    init(_ order: TraceArguments) { self.order = order }
 
     /// Returns the events of an answer that the user wants to see, in the order of time.
     mutating func take(_ feed: Control.TraceFeed) -> [Event] {

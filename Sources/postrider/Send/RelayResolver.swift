@@ -16,7 +16,7 @@ struct RelayResolver {
     let dev: DevValues?
 
     /// The port of the relay that a command uses.
-    enum Door {
+    enum Port {
         case provider
         case device
 
@@ -31,7 +31,7 @@ struct RelayResolver {
     }
 
     /// The options that every such command has.
-    static func options(_ door: Door) -> [Option] {
+    static func options(_ door: Port) -> [Option] {
         [
             .value("relay", "HOST:PORT", "The relay; an IPv6 address as [IPv6]:PORT."),
             .value("host", "HOST", "The relay's host, in place of --relay."),
@@ -49,7 +49,7 @@ struct RelayResolver {
     /// Finds the relay that the user means.
     ///
     /// - Parameter environment: selects one of the two provider ports of `postrider dev`.
-    init(_ options: ParsedOptions, _ door: Door, environment: Environment = .production) throws {
+    init(_ options: ParsedOptions, _ door: Port, environment: Environment = .production) throws {
         if let text = try Self.named(options, door) {
             guard !options.isSet("directory") else {
                 throw options.error("--directory means the relay of 'postrider dev'; name no other with it")
@@ -71,7 +71,7 @@ struct RelayResolver {
             authorityFile: options.string("ca") ?? values.authorityFile)
     }
 
-    private static func named(_ options: ParsedOptions, _ door: Door) throws -> String? {
+    private static func named(_ options: ParsedOptions, _ door: Port) throws -> String? {
         let port = try options.integer("port", in: 1...65_535)
         guard let host = options.string("host") else {
             guard port == nil else { throw options.error("--port goes with --host; give both, or --relay") }

@@ -16,7 +16,7 @@ enum Connections {
         var bytes = Array(input.dropFirst())
         if bytes.first != preface[0] { bytes = preface + emptySettings + bytes }
         let size = mode & 0x3F == 0 ? bytes.count : Int(mode & 0x3F)
-        let door = FuzzedDoor(mode & 0x80 == 0 ? ProtocolCode() : .nghttp2)
+        let door = FuzzedConnection(mode & 0x80 == 0 ? ProtocolCode() : .nghttp2)
         for start in stride(from: 0, to: bytes.count, by: max(size, 1)) where !door.hasEnded {
             if mode & 0x40 != 0, start >= bytes.count / 2 { door.drain() }
             door.receive(bytes.span.extracting(start..<min(start + size, bytes.count)))

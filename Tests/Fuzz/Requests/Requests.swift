@@ -133,7 +133,7 @@ enum Requests {
             authority: FuzzedProvider.authority, tokens: door.tokens, environment: .production,
             isStrict: false, now: FuzzedProvider.now)
         var credentials = ProviderCredentials()
-        let (order, owner): (ChannelOrder, ChannelOwner)
+        let (order, owner): (ChannelCommand, ChannelOwner)
         do throws(Rejection) {
             (order, owner) = try admission.admit(request, &credentials)
         } catch {

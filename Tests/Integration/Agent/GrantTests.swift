@@ -52,7 +52,7 @@ struct GrantTests {
         let fixture = try CenterFixture()
         _ = presenter(fixture)
         func alert() throws -> Alert {
-            let parcel = Parcel.remote(.sample(1, identity: 1, payload: Self.payload))
+            let parcel = InboxContent.remote(.sample(1, identity: 1, payload: Self.payload))
             let center = try #require(fixture.fixture.files.state.centers[1])
             return try #require(Alert(parcel, of: 1)).allowed(by: center)
         }

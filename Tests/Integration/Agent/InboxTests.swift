@@ -163,7 +163,7 @@ struct InboxTests {
         )
         _ = try inbox.commit([Inbox.Arrival(app: 1, parcel: .remote(deliver))], handled: [], now: now)
         try files.kill()
-        var found: [Parcel] = []
+        var found: [InboxContent] = []
         try inbox.forEachPending(of: 1, after: 0) { _, parcel in
             found.append(parcel)
             return true

@@ -62,7 +62,7 @@ struct PresenterTests {
         let state = fixture.fixture.files.state
         let app = try #require(state.apps[Self.topic]).number
         func store(_ identity: UInt64, failing failure: StoreError? = nil) throws {
-            let parcel = Parcel.remote(.sample(identity, identity: identity, payload: Self.payload))
+            let parcel = InboxContent.remote(.sample(identity, identity: identity, payload: Self.payload))
             try state.transaction { () throws(StoreError) in
                 _ = try state.inbox.store(
                     [Inbox.Arrival(app: app, parcel: parcel)], at: Moment(milliseconds: 1))

@@ -199,7 +199,7 @@ struct ServiceExtensionTurnTests {
         var manifest = AppManifest(topic: topic, user: 0, program: "/bin/true")
         manifest.serviceExtension = AppManifest.ServiceExtension(program: "/bin/true")
         let payload = #"{"aps":{"alert":"b","mutable-content":1}}"#
-        let parcel = Parcel.remote(.sample(1, identity: identity, topic: topic, payload: payload))
+        let parcel = InboxContent.remote(.sample(1, identity: identity, topic: topic, payload: payload))
         extensions.change(try #require(Alert(parcel, of: 1)), of: manifest, done)
     }
 

@@ -6,12 +6,12 @@ import Testing
 
 @Suite("A device client that is stopped")
 struct DeviceClientEndTests {
-    let ground: DeviceGround
-    var loop: EventLoop { ground.loop }
-    var relay: FakeRelay { ground.relay }
-    var recorder: Recorder { ground.recorder }
+    let fixture: DeviceFixture
+    var loop: EventLoop { fixture.loop }
+    var relay: FakeRelay { fixture.relay }
+    var recorder: Recorder { fixture.recorder }
 
-    init() throws { ground = try DeviceGround() }
+    init() throws { fixture = try DeviceFixture() }
 
     @Test("says goodbye when it is stopped, and is not heard of again")
     func stop() throws {
@@ -24,7 +24,7 @@ struct DeviceClientEndTests {
                 break
             }
         }
-        let client = try ground.makeClient()
+        let client = try fixture.makeClient()
         client.start()
         loop.turn { client.isConnected }
         var stops = 0
@@ -44,8 +44,8 @@ struct DeviceClientEndTests {
 
     @Test("does not wait long for a relay that does not take its leave")
     func stubbornRelay() throws {
-        ground.welcomeAll()
-        let client = try ground.makeClient { $0.goodbyeMilliseconds = 20 }
+        fixture.welcomeAll()
+        let client = try fixture.makeClient { $0.goodbyeMilliseconds = 20 }
         client.start()
         loop.turn { client.isConnected }
         var isStopped = false
@@ -55,8 +55,8 @@ struct DeviceClientEndTests {
 
     @Test("can be stopped before anything came about", arguments: [0, 1, 2, 3, 4])
     func earlyStop(_ turns: Int) throws {
-        ground.welcomeAll()
-        let client = try ground.makeClient { $0.goodbyeMilliseconds = 20 }
+        fixture.welcomeAll()
+        let client = try fixture.makeClient { $0.goodbyeMilliseconds = 20 }
         client.start()
         loop.turn(times: turns)
         var stops = 0
@@ -70,7 +70,7 @@ struct DeviceClientEndTests {
     @Test("can be stopped while it waits, and from inside of what it tells")
     func stopWhileWaiting() throws {
         relay.server.stopListening()
-        let client = try ground.makeClient(baseMilliseconds: 600_000)
+        let client = try fixture.makeClient(baseMilliseconds: 600_000)
         client.start()
         loop.turn { recorder.ends.count == 1 }
         var isStopped = false
@@ -86,9 +86,9 @@ struct DeviceClientEndTests {
 
     @Test("is gone when it is dropped")
     func dropped() throws {
-        ground.welcomeAll()
+        fixture.welcomeAll()
         do {
-            let client = try ground.makeClient()
+            let client = try fixture.makeClient()
             client.start()
             loop.turn { client.isConnected }
         }

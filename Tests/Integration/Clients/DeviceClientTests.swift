@@ -9,17 +9,17 @@ import Testing
 
 @Suite("A device client")
 struct DeviceClientTests {
-    let ground: DeviceGround
-    var loop: EventLoop { ground.loop }
-    var relay: FakeRelay { ground.relay }
-    var recorder: Recorder { ground.recorder }
+    let fixture: DeviceFixture
+    var loop: EventLoop { fixture.loop }
+    var relay: FakeRelay { fixture.relay }
+    var recorder: Recorder { fixture.recorder }
 
-    init() throws { ground = try DeviceGround() }
+    init() throws { fixture = try DeviceFixture() }
 
     @Test("says who it is, then brings the registrations to what is wanted")
     func hello() throws {
-        ground.welcomeAll([try .sample("gone"), try .sample("there"), try .sample("unknown")])
-        let client = try ground.makeClient(topics: [
+        fixture.welcomeAll([try .sample("gone"), try .sample("there"), try .sample("unknown")])
+        let client = try fixture.makeClient(topics: [
             "there": .production, "gone": .production, "new": .production,
         ]) { $0.keepaliveSeconds = 33 }
         client.send(.unregister(topic: "gone"))
@@ -54,7 +54,7 @@ struct DeviceClientTests {
                 break
             }
         }
-        let client = try ground.makeClient(topics: ["good": .production, "bad": .production])
+        let client = try fixture.makeClient(topics: ["good": .production, "bad": .production])
         client.start()
         loop.turn { recorder.tokens["good"] != nil && recorder.refusals.count == 1 }
         #expect(recorder.refusals == [Refused(topic: "bad", reason: "no")])
@@ -79,7 +79,7 @@ struct DeviceClientTests {
             default: link.welcome()
             }
         }
-        let client = try ground.makeClient()
+        let client = try fixture.makeClient()
         client.start()
         loop.turn { client.isConnected && attempts == 6 }
         #expect(recorder.ends.map(\.nextAttemptMilliseconds) == [1, 2, 3 + 4, 8, 8])
@@ -101,7 +101,7 @@ struct DeviceClientTests {
 
     @Test("comes back when nobody listens")
     func refused() throws {
-        let client = try ground.makeClient()
+        let client = try fixture.makeClient()
         relay.server.stopListening()
         client.start()
         loop.turn { recorder.ends.count == 3 }
@@ -121,7 +121,7 @@ struct DeviceClientTests {
             link.welcome()
             if relay.links.count == 1 { link.goodbye(.replaced) }
         }
-        let client = try ground.makeClient()
+        let client = try fixture.makeClient()
         client.start()
         loop.turn { recorder.ends.count == 1 }
         #expect(recorder.ends[0].end.isReplacement && !recorder.ends[0].end.isUnknownDevice)
@@ -138,7 +138,7 @@ struct DeviceClientTests {
             guard case .hello = message else { return }
             if saysGoodbye { link.goodbye(.removed) } else { link.end(.unauthenticated, "no") }
         }
-        let client = try ground.makeClient()
+        let client = try fixture.makeClient()
         client.start()
         loop.turn { recorder.ends.count == 1 }
         #expect(recorder.ends[0].end.isUnknownDevice)
@@ -156,7 +156,7 @@ struct DeviceClientTests {
                 session.endpoint.streams.respond(stream, [":status": "503"])
             }
         }
-        let client = try ground.makeClient()
+        let client = try fixture.makeClient()
         client.start()
         loop.turn { recorder.ends.count == 2 }
         #expect(recorder.ends.map(\.end) == [.status(.resourceExhausted, "voll"), .status(.unavailable, "")])
@@ -165,7 +165,7 @@ struct DeviceClientTests {
 
     @Test("gives up a relay that never welcomes it")
     func noWelcome() throws {
-        let client = try ground.makeClient { $0.welcomeMilliseconds = 20 }
+        let client = try fixture.makeClient { $0.welcomeMilliseconds = 20 }
         client.start()
         loop.turn { recorder.ends.count == 2 }
         #expect(recorder.ends[0].end == .connection(.idleTimeout))
@@ -174,8 +174,8 @@ struct DeviceClientTests {
 
     @Test("sends PINGs, and takes a relay that does not answer them for dead")
     func keepalive() throws {
-        ground.welcomeAll(keepaliveSeconds: 1)
-        let client = try ground.makeClient { $0.pongMilliseconds = 50 }
+        fixture.welcomeAll(keepaliveSeconds: 1)
+        let client = try fixture.makeClient { $0.pongMilliseconds = 50 }
         client.start()
         loop.turn { client.isConnected }
         // This is long enough for some PINGs that are answered.
@@ -190,8 +190,8 @@ struct DeviceClientTests {
 
     @Test("acknowledges what was delivered, but never on another link than it came on")
     func acknowledgement() throws {
-        ground.welcomeAll()
-        let client = try ground.makeClient()
+        fixture.welcomeAll()
+        let client = try fixture.makeClient()
         client.start()
         loop.turn { client.isConnected }
         for number in 1...3 { relay.links[0].say(.deliver(.sample(UInt64(number)))) }

@@ -7,18 +7,18 @@ import Testing
 
 @Suite("A device client with two addresses of its relay")
 struct RelayAddressTests {
-    private let ground: DeviceGround
+    private let fixture: DeviceFixture
     private let other: FakeRelay
-    private var first: FakeRelay { ground.relay }
+    private var first: FakeRelay { fixture.relay }
 
     init() throws {
-        ground = try DeviceGround()
-        other = try FakeRelay(on: ground.loop)
+        fixture = try DeviceFixture()
+        other = try FakeRelay(on: fixture.loop)
     }
 
     private func makeClient(welcomeMilliseconds: Int = 15_000) throws -> DeviceClient {
         let relays = try other.configuration().relays
-        return try ground.makeClient {
+        return try fixture.makeClient {
             $0.relays += relays
             $0.welcomeMilliseconds = welcomeMilliseconds
         }
@@ -32,12 +32,12 @@ struct RelayAddressTests {
         first.server.stopListening()
         let client = try makeClient()
         client.start()
-        ground.loop.turn { client.isConnected }
+        fixture.loop.turn { client.isConnected }
         #expect(try client.relay.place == place(of: other))
-        #expect(ground.recorder.log == ["will connect", "did disconnect", "will connect", "did connect"])
+        #expect(fixture.recorder.log == ["will connect", "did disconnect", "will connect", "did connect"])
         other.links[0].end(.unavailable)
-        ground.loop.turn { other.links.count == 2 }
-        ground.loop.turn { client.isConnected }
+        fixture.loop.turn { other.links.count == 2 }
+        fixture.loop.turn { client.isConnected }
         #expect(try first.links.isEmpty && client.relay.place == place(of: other))
     }
 
@@ -46,7 +46,7 @@ struct RelayAddressTests {
         other.welcomeAll()
         let client = try makeClient(welcomeMilliseconds: 50)
         client.start()
-        ground.loop.turn { client.isConnected }
+        fixture.loop.turn { client.isConnected }
         #expect(try client.relay.place == place(of: other) && !first.links.isEmpty)
     }
 
@@ -56,14 +56,14 @@ struct RelayAddressTests {
         other.welcomeAll()
         let client = try makeClient()
         client.start()
-        ground.loop.turn { client.isConnected }
+        fixture.loop.turn { client.isConnected }
         #expect(try client.relay.place == place(of: other))
-        #expect(ground.recorder.ends.map(\.end.isUnknownDevice) == [true])
+        #expect(fixture.recorder.ends.map(\.end.isUnknownDevice) == [true])
         other.onMessage = { link, _ in link.end(.unauthenticated) }
         // The operator has removed the device.
         other.links[0].goodbye(.removed)
-        ground.loop.turn { ground.recorder.ends.count == 2 }
-        #expect(ground.recorder.ends[1].nextAttemptMilliseconds != nil)
+        fixture.loop.turn { fixture.recorder.ends.count == 2 }
+        #expect(fixture.recorder.ends[1].nextAttemptMilliseconds != nil)
     }
 }
 

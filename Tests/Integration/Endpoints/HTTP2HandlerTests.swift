@@ -28,9 +28,9 @@ import Testing
             ),
         ])
     func stalling(bytes: [UInt8], sentence: String, errorCode: UInt32) throws {
-        let rig = try Rig([owner], limits: Self.hasty)
-        let peer = rig.peer(saying: bytes)
-        rig.turn { peer.reason != nil && owner.reason != nil }
+        let fixture = try EndpointFixture([owner], limits: Self.hasty)
+        let peer = fixture.peer(saying: bytes)
+        fixture.turn { peer.reason != nil && owner.reason != nil }
         #expect(owner.reason == .stalled(sentence))
         #expect(peer.goaway?.text == sentence)
         #expect(peer.goaway?.errorCode == errorCode)
@@ -39,42 +39,42 @@ import Testing
 
     @Test("A stalled body costs its stream; the connection and its other streams go on")
     func stalledBody() throws {
-        let rig = try Rig([owner], limits: Self.hasty)
-        let peer = rig.peer(
+        let fixture = try EndpointFixture([owner], limits: Self.hasty)
+        let peer = fixture.peer(
             saying: ScriptedPeer.opening + ScriptedPeer.request(0, flags: 4) + ScriptedPeer.request(1))
         let reset = ScriptedPeer.frame(3, 0, 1, [0, 0, 0, 8])
-        rig.turn { peer.input.suffix(reset.count).elementsEqual(reset) }
+        fixture.turn { peer.input.suffix(reset.count).elementsEqual(reset) }
         peer.say(ScriptedPeer.request(2))
-        rig.turn { owner.heads == 3 && owner.endpoint.streams.streamCount == 0 }
+        fixture.turn { owner.heads == 3 && owner.endpoint.streams.streamCount == 0 }
         #expect(owner.reason == nil)
     }
 
     @Test("A connection on which nothing is owed has no timer")
     func idle() throws {
-        let rig = try Rig([owner], limits: Self.hasty)
-        let peer = rig.peer(saying: ScriptedPeer.opening)
-        rig.turn { owner.endpoint.wire != nil && !owner.endpoint.isKeptWaiting }
+        let fixture = try EndpointFixture([owner], limits: Self.hasty)
+        let peer = fixture.peer(saying: ScriptedPeer.opening)
+        fixture.turn { owner.endpoint.wire != nil && !owner.endpoint.isKeptWaiting }
         let connection = try #require(owner.endpoint.wire as? Connection)
-        rig.turn { connection.watch == nil }
+        fixture.turn { connection.watch == nil }
         peer.say(ScriptedPeer.request(0, flags: 4))
-        rig.turn { owner.heads == 1 }
+        fixture.turn { owner.heads == 1 }
         #expect(connection.watch?.isArmed == true)
         peer.say(ScriptedPeer.frame(0, 1, 1, [1]))
-        rig.turn { connection.watch == nil }
+        fixture.turn { connection.watch == nil }
         #expect(owner.reason == nil)
     }
 
     @Test("A peer for which more waits than is kept is cut")
     func outputNotTaken() throws {
-        let rig = try Rig([owner], limits: .server)
+        let fixture = try EndpointFixture([owner], limits: .server)
         owner.onHead = { [owner] stream in
             owner.endpoint.streams.openResponse(stream, [":status": "200"])
             for _ in 0..<17 {
                 owner.endpoint.streams.send(stream, [UInt8](repeating: 0, count: 65_536).span)
             }
         }
-        let peer = rig.peer(saying: ScriptedPeer.opening + ScriptedPeer.request(0, flags: 4))
-        rig.turn { owner.reason != nil && peer.reason != nil }
+        let peer = fixture.peer(saying: ScriptedPeer.opening + ScriptedPeer.request(0, flags: 4))
+        fixture.turn { owner.reason != nil && peer.reason != nil }
         #expect(owner.reason == .outputNotTaken)
     }
 
@@ -86,22 +86,22 @@ import Testing
         limits.readsPerTurn = 1000
         let (greedy, modest) = (Owner(), Owner())
         greedy.answers = false
-        let rig = try Rig([greedy, modest], limits: limits)
-        let first = rig.peer(saying: ScriptedPeer.opening)
-        rig.turn { greedy.endpoint.wire != nil && !greedy.endpoint.isKeptWaiting }
-        let second = rig.peer(saying: ScriptedPeer.opening)
-        rig.turn { modest.endpoint.wire != nil && !modest.endpoint.isKeptWaiting }
+        let fixture = try EndpointFixture([greedy, modest], limits: limits)
+        let first = fixture.peer(saying: ScriptedPeer.opening)
+        fixture.turn { greedy.endpoint.wire != nil && !greedy.endpoint.isKeptWaiting }
+        let second = fixture.peer(saying: ScriptedPeer.opening)
+        fixture.turn { modest.endpoint.wire != nil && !modest.endpoint.isKeptWaiting }
 
         first.say((0..<1000).flatMap { ScriptedPeer.request($0) })
         second.say(ScriptedPeer.request(0))
-        rig.turn { modest.heads == 1 }
+        fixture.turn { modest.heads == 1 }
         #expect(greedy.heads <= 40)
         var (most, said) = (0, 1)
         while greedy.heads < 1000 {
             let before = greedy.heads
             second.say(ScriptedPeer.request(said))
             said += 1
-            rig.loop.turn()
+            fixture.loop.turn()
             most = max(most, greedy.heads - before)
         }
         #expect(most == 20)

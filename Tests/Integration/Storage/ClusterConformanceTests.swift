@@ -15,14 +15,14 @@ import Testing
 
     @Test("A new cluster has no members, and all of its partitions are free", arguments: Engine.fenced)
     func empty(_ engine: Engine) throws {
-        let view = try ClusterGround(engine).access("a").look()
+        let view = try ClusterFixture(engine).access("a").look()
         #expect(view.nodes.isEmpty && view.placement.free.count == 1024 && view.registryVersion == 0)
     }
 
     @Test("A name belongs to the process that has joined with it, until it leaves", arguments: Engine.fenced)
     func names(_ engine: Engine) throws {
-        let ground = try ClusterGround(engine)
-        let (first, second) = (try ground.member("a"), try ground.access("a"))
+        let fixture = try ClusterFixture(engine)
+        let (first, second) = (try fixture.member("a"), try fixture.access("a"))
         #expect(try first.join(replacing: nil))
         #expect(try !second.join(replacing: nil))
         failure(.fenced) { _ = try second.beat(1, isDraining: false) }
@@ -39,7 +39,7 @@ import Testing
 
     @Test("The numbers of heartbeats rise, or nothing is recorded", arguments: Engine.fenced)
     func beats(_ engine: Engine) throws {
-        let node = try ClusterGround(engine).member("a")
+        let node = try ClusterFixture(engine).member("a")
         for number in [1, 2, 7] as [Int64] {
             #expect(try node.beat(number, isDraining: false).nodes.values.map(\.beat) == [number])
         }
@@ -49,12 +49,12 @@ import Testing
 
     @Test("A cluster has at most 64 nodes", arguments: Engine.fenced)
     func bound(_ engine: Engine) throws {
-        let ground = try ClusterGround(engine)
+        let fixture = try ClusterFixture(engine)
         for number in 1...64 {
-            let node = try ground.member("n\(number)")
+            let node = try fixture.member("n\(number)")
             if number < 64 { node.close() }
         }
-        let last = try ground.access("last")
+        let last = try fixture.access("last")
         failure(.conflict) { _ = try last.join(replacing: nil) }
         #expect(try last.look().nodes.count == 64)
     }
@@ -64,8 +64,8 @@ import Testing
     @Test(
         "A node gets what is free, frees what is its own, and changes nothing else", arguments: Engine.fenced)
     func placement(_ engine: Engine) throws {
-        let ground = try ClusterGround(engine)
-        let (a, b) = (try ground.member("a", claiming: [0, 1, 2, 1023]), try ground.member("b"))
+        let fixture = try ClusterFixture(engine)
+        let (a, b) = (try fixture.member("a", claiming: [0, 1, 2, 1023]), try fixture.member("b"))
         let before = try #require(try b.node("b")).generation
         try b.claim([2, 3, 4])
         #expect(try a.partitions(of: "a") == [0, 1, 2, 1023] && a.partitions(of: "b") == [3, 4])
@@ -84,9 +84,9 @@ import Testing
         "A node is declared dead only if it still has the heartbeat that was watched",
         arguments: Engine.fenced)
     func death(_ engine: Engine) throws {
-        let ground = try ClusterGround(engine)
-        let (a, b) = (try ground.member("a", claiming: [5, 6, 7]), try ground.member("b"))
-        let ledger = try ground.ledger(of: a)
+        let fixture = try ClusterFixture(engine)
+        let (a, b) = (try fixture.member("a", claiming: [5, 6, 7]), try fixture.member("b"))
+        let ledger = try fixture.ledger(of: a)
         let watched = try #require(try b.node("a"))
         _ = try a.beat(1, isDraining: false)
         try b.declareDead(watched, claiming: [5])
@@ -102,20 +102,20 @@ import Testing
         ]
         for call in refused { failure(.fenced, call) }
         var entries: [QueueEntry] = []
-        _ = try ground.ledger(of: b).load([Partition(5)]) { entries.append($0) }
+        _ = try fixture.ledger(of: b).load([Partition(5)]) { entries.append($0) }
         #expect(entries.map(\.row.value) == [1])
         // It may come back as a node without partitions.
         #expect(try a.join(replacing: nil) && a.partitions(of: "a").isEmpty)
         try a.claim([7])
         failure(.fenced) { try ledger.commit(enqueue: [sample(3, in: 7)]) }
-        try ground.ledger(of: a).commit(enqueue: [sample(3, in: 7)])
+        try fixture.ledger(of: a).commit(enqueue: [sample(3, in: 7)])
     }
 
     @Test(
         "A process takes over the name of one that is dead, without its partitions", arguments: Engine.fenced)
     func replacement(_ engine: Engine) throws {
-        let ground = try ClusterGround(engine)
-        let (first, second) = (try ground.member("a", claiming: [9]), try ground.access("a"))
+        let fixture = try ClusterFixture(engine)
+        let (first, second) = (try fixture.member("a", claiming: [9]), try fixture.access("a"))
         let watched = try #require(try second.node("a"))
         _ = try first.beat(3, isDraining: false)
         #expect(try !second.join(replacing: watched))
@@ -130,9 +130,9 @@ import Testing
     @Test(
         "A batch with a row of a partition that the node does not have fails whole", arguments: Engine.fenced)
     func misplacedRows(_ engine: Engine) throws {
-        let ground = try ClusterGround(engine)
-        let (a, b) = (try ground.member("a", claiming: [1, 2]), try ground.member("b", claiming: [3]))
-        let (own, other) = (try ground.ledger(of: a), try ground.ledger(of: b))
+        let fixture = try ClusterFixture(engine)
+        let (a, b) = (try fixture.member("a", claiming: [1, 2]), try fixture.member("b", claiming: [3]))
+        let (own, other) = (try fixture.ledger(of: a), try fixture.ledger(of: b))
         try own.commit(enqueue: [sample(1, in: 1), sample(2, in: 2)])
         try other.commit(enqueue: [sample(3, in: 3)])
         failure(.misplaced) { try own.commit(enqueue: [sample(4, in: 1), sample(5, in: 3)], settle: [1]) }
@@ -153,9 +153,9 @@ import Testing
         "Changes of devices are for the node that has them, all others for every node",
         arguments: Engine.fenced)
     func misplacedDevices(_ engine: Engine) throws {
-        let ground = try ClusterGround(engine)
-        let node = try ground.member("a", claiming: [1])
-        let ledger = try ground.ledger(of: node)
+        let fixture = try ClusterFixture(engine)
+        let node = try fixture.member("a", claiming: [1])
+        let ledger = try fixture.ledger(of: node)
         func record(_ partition: Int) -> DeviceRecord {
             DeviceRecord(
                 identity: device(in: partition), secretDigest: [1], name: "d",
@@ -182,9 +182,9 @@ import Testing
 
     @Test("A node loads the partitions that it has, and no others", arguments: Engine.fenced)
     func loading(_ engine: Engine) throws {
-        let ground = try ClusterGround(engine)
-        let (a, b) = (try ground.member("a", claiming: [1, 2, 3]), try ground.member("b"))
-        let (first, second) = (try ground.ledger(of: a), try ground.ledger(of: b))
+        let fixture = try ClusterFixture(engine)
+        let (a, b) = (try fixture.member("a", claiming: [1, 2, 3]), try fixture.member("b"))
+        let (first, second) = (try fixture.ledger(of: a), try fixture.ledger(of: b))
         try first.commit(enqueue: [sample(5, in: 2), sample(4, in: 1), sample(3, in: 3), sample(2, in: 2)])
         for partition in 1...3 {
             let identity = device(in: partition)
@@ -216,9 +216,9 @@ import Testing
 
     @Test("A node that takes a partition over gets its receipts", arguments: Engine.fenced)
     func receipts(_ engine: Engine) throws {
-        let ground = try ClusterGround(engine)
-        let (a, b) = (try ground.member("a", claiming: [1, 2]), try ground.member("b"))
-        let (first, second) = (try ground.ledger(of: a), try ground.ledger(of: b))
+        let fixture = try ClusterFixture(engine)
+        let (a, b) = (try fixture.member("a", claiming: [1, 2]), try fixture.member("b"))
+        let (first, second) = (try fixture.ledger(of: a), try fixture.ledger(of: b))
         func receipt(_ row: Int64, _ outcome: Receipt.Outcome?) -> Receipt {
             Receipt(
                 row: QueueRow(row), device: device(in: 1), registration: RegistrationNumber(1),

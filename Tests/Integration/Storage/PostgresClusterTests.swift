@@ -10,9 +10,9 @@ import Testing
 
 /// The behaviour of a cluster's database in PostgreSQL beyond that of every such database.
 @Suite struct PostgresClusterTests {
-    private func place(_ ground: ClusterGround, node: String) throws -> DatabasePlace {
+    private func place(_ fixture: ClusterFixture, node: String) throws -> DatabasePlace {
         DatabasePlace(
-            address: try #require(DatabaseAddress(ground.database)), node: node, acceptsLosses: true)
+            address: try #require(DatabaseAddress(fixture.database)), node: node, acceptsLosses: true)
     }
 
     private func failure(_ kind: StoreError.Kind, _ text: String = ".", _ body: () throws -> Void) {
@@ -23,9 +23,9 @@ import Testing
 
     @Test("Whoever takes over waits for a commit under way, and heartbeats do not")
     func commitUnderWay() throws {
-        let ground = try ClusterGround(.postgres)
-        let (a, b) = (try ground.member("a", claiming: [5]), try ground.member("b"))
-        let open = try place(ground, node: "a").open(log: .none).connection
+        let fixture = try ClusterFixture(.postgres)
+        let (a, b) = (try fixture.member("a", claiming: [5]), try fixture.member("b"))
+        let open = try place(fixture, node: "a").open(log: .none).connection
         _ = try open.run([Request("BEGIN"), Request("SELECT 1 FROM node WHERE name = 'a' FOR SHARE")])
         _ = try a.beat(1, isDraining: false)
         failure(.unreachable) { try b.declareDead(b.node("a")) }
@@ -39,14 +39,14 @@ import Testing
 
     @Test("What an earlier connection has sent has no effect after the next call")
     func lateRequests() throws {
-        let ground = try ClusterGround(.postgres)
-        let node = try #require(try ground.member("a", claiming: [1, 2]) as? PostgresClusterStore)
+        let fixture = try ClusterFixture(.postgres)
+        let node = try #require(try fixture.member("a", claiming: [1, 2]) as? PostgresClusterStore)
         let early = node.statements
         node.close()
         _ = try node.beat(1, isDraining: false)
         var release = ClusterChange()
         release.released = [Partition(1)]
-        let late = try place(ground, node: "a").open(log: .none).connection
+        let late = try place(fixture, node: "a").open(log: .none).connection
         for requests in [early.change(release), early.beat(9, isDraining: true)] {
             let error = #expect(throws: PostgresFailure.self) { try late.transaction(requests) }
             #expect(error?.state == "22012")
@@ -60,14 +60,14 @@ import Testing
         "A relay alone is refused while nodes are alive, and takes the database when they are not"
     )
     func lonelyRelay() throws {
-        let ground = try ClusterGround(.postgres)
-        let node = try ground.member("a", claiming: [1])
-        let ledger = try ground.ledger(of: node)
+        let fixture = try ClusterFixture(.postgres)
+        let node = try fixture.member("a", claiming: [1])
+        let ledger = try fixture.ledger(of: node)
         try ledger.commit(enqueue: [sample(1, in: 1)])
-        let watcher = try place(ground, node: "a").open(log: .none).connection
+        let watcher = try place(fixture, node: "a").open(log: .none).connection
         let isRefused = Atomic(false)
         let ended = DispatchSemaphore(value: 0)
-        let database = ground.database
+        let database = fixture.database
         Thread.detachNewThread {
             // The node is alive.
             let server = try? DatabaseServer.shared.get()
@@ -77,11 +77,11 @@ import Testing
             ended.signal()
         }
         failure(.busy, "whose node 'a' is running: end its nodes first") {
-            _ = try PostgresStore(place(ground, node: "postrider"), log: .none)
+            _ = try PostgresStore(place(fixture, node: "postrider"), log: .none)
         }
         isRefused.store(true, ordering: .releasing)
         ended.wait()
-        let alone = try PostgresStore(place(ground, node: "postrider"), log: .none)
+        let alone = try PostgresStore(place(fixture, node: "postrider"), log: .none)
         #expect(try alone.rows() == [1])
         failure(.fenced) { try ledger.commit(enqueue: [sample(2, in: 1)]) }
         failure(.fenced) { _ = try node.beat(.max, isDraining: false) }
@@ -95,18 +95,18 @@ import Testing
 
     @Test("A cluster with another number of partitions is refused")
     func otherPartitions() throws {
-        let ground = try ClusterGround(.postgres)
-        try ground.access("a").close()
+        let fixture = try ClusterFixture(.postgres)
+        try fixture.access("a").close()
         try DatabaseServer.shared.get().run(
-            "DELETE FROM postrider.placement WHERE number >= 512", at: ground.database)
-        failure(.unusable, "has 512 partitions, and this program 1024") { _ = try ground.access("a") }
+            "DELETE FROM postrider.placement WHERE number >= 512", at: fixture.database)
+        failure(.unusable, "has 512 partitions, and this program 1024") { _ = try fixture.access("a") }
     }
 
     @Test("A database of before there were clusters is upgraded with what it holds")
     func upgrade() throws {
-        let ground = try ClusterGround(.postgres)
+        let fixture = try ClusterFixture(.postgres)
         let server = try DatabaseServer.shared.get()
-        let old = try PostgresStore(place(ground, node: "postrider"), log: .none)
+        let old = try PostgresStore(place(fixture, node: "postrider"), log: .none)
         try old.commit(enqueue: [sample(1, in: 7)])
         old.close()
         let before = try #require(
@@ -116,22 +116,22 @@ import Testing
             SET search_path = postrider;
             DROP TABLE member, placement, registry_version;
             UPDATE cluster SET schema_version = \(before);
-            """, at: ground.database)
+            """, at: fixture.database)
         // Steps after that one are made again as well.
         for step in PostgresSchema.steps[(before + 1)...].joined() where step.contains("CREATE TABLE ") {
             let name = try #require(step.split(separator: "CREATE TABLE ").last?.split(separator: " ").first)
-            try server.run("DROP TABLE postrider.\(name)", at: ground.database)
+            try server.run("DROP TABLE postrider.\(name)", at: fixture.database)
         }
-        let node = try ground.member("a", claiming: [7])
+        let node = try fixture.member("a", claiming: [7])
         var rows: [Int64] = []
-        _ = try ground.ledger(of: node).load([Partition(7)]) { rows.append($0.row.value) }
+        _ = try fixture.ledger(of: node).load([Partition(7)]) { rows.append($0.row.value) }
         #expect(rows == [1])
         // Without nodes there are no indexes for them, which each push would pay for.
-        let alone = try ClusterGround(.postgres)
+        let alone = try ClusterFixture(.postgres)
         try PostgresStore(place(alone, node: "postrider"), log: .none).close()
         let count = "SELECT count(*) FROM pg_indexes WHERE indexname LIKE '%_partition'"
         #expect(try server.run(count, at: alone.database) == "0\n")
-        #expect(try server.run(count, at: ground.database) == "6\n")
+        #expect(try server.run(count, at: fixture.database) == "6\n")
     }
 
     @Test("A commit has the fence, a removal and an addition; that of a node one comparison more")

@@ -6,25 +6,25 @@ import Testing
 extension StoreConformanceTests {
     @Test("The rows of a later process are above those of all earlier ones", arguments: Engine.allCases)
     func rowsRise(_ engine: Engine) throws {
-        let ground = try Ground(engine)
+        let fixture = try StoreFixture(engine)
         var used: Int64 = 0
         for _ in 1...3 {
-            let first = try ground.store.scan().last + 1
+            let first = try fixture.store.scan().last + 1
             #expect(first > used)
             used = first + 1
-            try ground.store.commit(enqueue: [sample(first), sample(used)])
-            try ground.store.commit(settle: [used])
-            try ground.reopen()
+            try fixture.store.commit(enqueue: [sample(first), sample(used)])
+            try fixture.store.commit(settle: [used])
+            try fixture.reopen()
         }
-        #expect(try ground.store.rows().count == 3)
+        #expect(try fixture.store.rows().count == 3)
     }
 
     @Test("A store that another process has taken over changes nothing any more", arguments: Engine.fenced)
     func fence(_ engine: Engine) throws {
-        let ground = try Ground(engine)
-        let first = ground.store
+        let fixture = try StoreFixture(engine)
+        let first = fixture.store
         try first.commit(enqueue: [sample(1)])
-        let second = try ground.succeed()
+        let second = try fixture.succeed()
         try second.commit(enqueue: [sample(2)])
         let registry = try second.loadRegistry()
         let refused: [() throws -> Void] = [
@@ -48,7 +48,7 @@ extension StoreConformanceTests {
         "A store is copied whole into an empty one, also after an interruption, and never into a used one",
         arguments: [(Engine.sqlite, Engine.postgres), (.postgres, .sqlite), (.memory, .postgres)])
     func copying(_ source: Engine, _ target: Engine) throws {
-        let (from, to) = (try Ground(source), try Ground(target))
+        let (from, to) = (try StoreFixture(source), try StoreFixture(target))
         try from.store.apply(changes())
         try from.store.commit(enqueue: (1...2100).map { try sample($0, payloadBytes: 9) }, settle: [])
         try from.store.commit(settle: [7])
@@ -69,8 +69,8 @@ extension StoreConformanceTests {
 
     @Test("A directory is not taken over from a process that runs")
     func owned() throws {
-        let ground = try Ground(.sqlite)
-        let failure = #expect(throws: StoreError.self) { _ = try ground.succeed() }
+        let fixture = try StoreFixture(.sqlite)
+        let failure = #expect(throws: StoreError.self) { _ = try fixture.succeed() }
         #expect(failure?.kind == .busy)
     }
 }

@@ -30,31 +30,31 @@ extension StoreConformanceTests {
     @Test(
         "Receipts are kept, changed and removed in the transactions of the queue", arguments: Engine.allCases)
     func receipts(_ engine: Engine) throws {
-        let ground = try Ground(engine)
-        #expect(try ground.store.loadReceipts().isEmpty)
+        let fixture = try StoreFixture(engine)
+        #expect(try fixture.store.loadReceipts().isEmpty)
         let first = [ReceiptChange.put(receipt(9)), .put(receipt(2))]
-        try commit(ground.store, enqueue: [sample(9), sample(2)], first)
-        #expect(try ground.store.loadReceipts() == [receipt(2), receipt(9)])
+        try commit(fixture.store, enqueue: [sample(9), sample(2)], first)
+        #expect(try fixture.store.loadReceipts() == [receipt(2), receipt(9)])
         let second = [
             ReceiptChange.put(receipt(2, .delivered)), .put(receipt(9, .ended)), .remove(QueueRow(9)),
             .remove(QueueRow(77)),
         ]
         for _ in 1...2 {
-            try commit(ground.store, settle: [2], second)
-            #expect(try ground.store.loadReceipts() == [receipt(2, .delivered)])
-            #expect(try ground.store.rows() == [9])
-            try ground.reopen()
-            #expect(try ground.store.loadReceipts() == [receipt(2, .delivered)])
+            try commit(fixture.store, settle: [2], second)
+            #expect(try fixture.store.loadReceipts() == [receipt(2, .delivered)])
+            #expect(try fixture.store.rows() == [9])
+            try fixture.reopen()
+            #expect(try fixture.store.loadReceipts() == [receipt(2, .delivered)])
         }
     }
 
     @Test("A batch that fails changes no receipt", arguments: Engine.allCases)
     func failedReceipts(_ engine: Engine) throws {
-        let ground = try Ground(engine)
-        try commit(ground.store, enqueue: [sample(1)], [.put(receipt(1))])
+        let fixture = try StoreFixture(engine)
+        try commit(fixture.store, enqueue: [sample(1)], [.put(receipt(1))])
         #expect(throws: StoreError.self) {
-            try commit(ground.store, enqueue: [sample(1)], [.put(receipt(1, .ended)), .put(receipt(2))])
+            try commit(fixture.store, enqueue: [sample(1)], [.put(receipt(1, .ended)), .put(receipt(2))])
         }
-        #expect(try ground.store.loadReceipts() == [receipt(1)])
+        #expect(try fixture.store.loadReceipts() == [receipt(1)])
     }
 }

@@ -11,40 +11,40 @@ extension StoreConformanceTests {
 
     @Test("Trace contexts are kept with their notifications", arguments: Engine.allCases)
     func traceContexts(_ engine: Engine) throws {
-        let ground = try Ground(engine)
+        let fixture = try StoreFixture(engine)
         let sent = [
             try sample(1), try sample(2, traceContext: context(2)), try sample(3),
             try sample(4, traceContext: context(4, state: "a=b c,d=2")),
         ]
-        try ground.store.commit(enqueue: Array(sent[..<1]))
-        try ground.store.commit(enqueue: Array(sent[1...]))
+        try fixture.store.commit(enqueue: Array(sent[..<1]))
+        try fixture.store.commit(enqueue: Array(sent[1...]))
         for _ in 1...2 {
-            let read = try ground.store.read(sent.map(\.row.value))
+            let read = try fixture.store.read(sent.map(\.row.value))
             #expect(
                 read.map(\.notification.traceContext) == [
                     nil, context(2), nil, sent[3].notification.traceContext,
                 ])
             #expect(read.map(fields) == sent.map(fields))
-            try ground.reopen()
+            try fixture.reopen()
         }
-        try ground.store.commit(settle: [2])
-        #expect(try ground.store.read([2, 4]).map(fields) == [fields(sent[3])])
+        try fixture.store.commit(settle: [2])
+        #expect(try fixture.store.read([2, 4]).map(fields) == [fields(sent[3])])
         // A row that is used again after a restore has no context of before.
-        try ground.store.commit(enqueue: [try sample(2)])
-        #expect(try ground.store.read([2]).map(\.notification.traceContext) == [nil])
+        try fixture.store.commit(enqueue: [try sample(2)])
+        #expect(try fixture.store.read([2]).map(\.notification.traceContext) == [nil])
     }
 
     @Test("A file of SQLite has no trace context whose notification is settled")
     func removal() throws {
-        let ground = try Ground(.sqlite)
-        try ground.store.commit(enqueue: [
+        let fixture = try StoreFixture(.sqlite)
+        try fixture.store.commit(enqueue: [
             try sample(1, traceContext: context(1)), try sample(2, traceContext: context(2)), try sample(3),
         ])
-        try ground.store.commit(settle: [1, 3])
-        try ground.reopen()
-        try ground.store.commit(enqueue: [try sample(4, traceContext: context(4))], settle: [2])
-        ground.store.close()
-        let file = try QueueFile(path: ground.directory.store + "/queue.sqlite")
+        try fixture.store.commit(settle: [1, 3])
+        try fixture.reopen()
+        try fixture.store.commit(enqueue: [try sample(4, traceContext: context(4))], settle: [2])
+        fixture.store.close()
+        let file = try QueueFile(path: fixture.directory.store + "/queue.sqlite")
         #expect(try file.database.number("SELECT sum(row) FROM trace_context") == 4)
     }
 }

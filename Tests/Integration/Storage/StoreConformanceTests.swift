@@ -8,16 +8,16 @@ import Testing
 
     @Test("A new store holds nothing and has used no row", arguments: Engine.allCases)
     func empty(_ engine: Engine) throws {
-        let ground = try Ground(engine)
-        let (entries, last) = try ground.store.scan()
-        #expect(entries.isEmpty && ground.expectLast(0, last))
-        #expect(try ground.store.loadRegistry() == Registry())
-        #expect(try ground.store.read([1]).isEmpty)
+        let fixture = try StoreFixture(engine)
+        let (entries, last) = try fixture.store.scan()
+        #expect(entries.isEmpty && fixture.expectLast(0, last))
+        #expect(try fixture.store.loadRegistry() == Registry())
+        #expect(try fixture.store.read([1]).isEmpty)
     }
 
     @Test("What was enqueued is read back whole, before and after reopening", arguments: Engine.allCases)
     func roundTrip(_ engine: Engine) throws {
-        let ground = try Ground(engine)
+        let fixture = try StoreFixture(engine)
         var sent = [
             try sample(1, payloadBytes: 0), try sample(2, payloadBytes: 5120, collapse: "größe ✉️"),
             try sample(3, payloadBytes: 20_000, pushType: nil), try sample(4, collapse: ""),
@@ -25,110 +25,110 @@ import Testing
         for (offset, type) in PushType.allCases.enumerated() {
             sent.append(try sample(Int64(5 + offset), pushType: type))
         }
-        try ground.store.commit(enqueue: sent)
+        try fixture.store.commit(enqueue: sent)
         for _ in 1...2 {
-            #expect(try ground.store.read(sent.map(\.row.value)).map(fields) == sent.map(fields))
-            let (entries, last) = try ground.store.scan()
+            #expect(try fixture.store.read(sent.map(\.row.value)).map(fields) == sent.map(fields))
+            let (entries, last) = try fixture.store.scan()
             #expect(entries == sent.map { QueueEntry(row: $0.row, notification: $0.notification) })
-            #expect(ground.expectLast(Int64(sent.count), last))
-            try ground.reopen()
+            #expect(fixture.expectLast(Int64(sent.count), last))
+            try fixture.reopen()
         }
     }
 
     @Test(
         "Entries are visited in the order of rows, whatever the order of arrival", arguments: Engine.allCases)
     func scanOrder(_ engine: Engine) throws {
-        let ground = try Ground(engine)
-        try ground.store.commit(enqueue: [sample(7), sample(2)])
-        try ground.store.commit(enqueue: [sample(300), sample(5)])
-        #expect(try ground.store.rows() == [2, 5, 7, 300])
-        #expect(ground.expectLast(300, try ground.store.scan().last))
+        let fixture = try StoreFixture(engine)
+        try fixture.store.commit(enqueue: [sample(7), sample(2)])
+        try fixture.store.commit(enqueue: [sample(300), sample(5)])
+        #expect(try fixture.store.rows() == [2, 5, 7, 300])
+        #expect(fixture.expectLast(300, try fixture.store.scan().last))
     }
 
     @Test("Rows are read in the order asked for, and missing ones are left out", arguments: Engine.allCases)
     func readOrder(_ engine: Engine) throws {
-        let ground = try Ground(engine)
-        try ground.store.commit(enqueue: (1...5).map { try sample($0) }, settle: [])
-        try ground.store.commit(settle: [3])
-        #expect(try ground.store.read([5, 3, 1, 99, 4, 5]).map(\.row.value) == [5, 1, 4, 5])
-        #expect(try ground.store.read([]).isEmpty)
+        let fixture = try StoreFixture(engine)
+        try fixture.store.commit(enqueue: (1...5).map { try sample($0) }, settle: [])
+        try fixture.store.commit(settle: [3])
+        #expect(try fixture.store.read([5, 3, 1, 99, 4, 5]).map(\.row.value) == [5, 1, 4, 5])
+        #expect(try fixture.store.read([]).isEmpty)
     }
 
     @Test("A batch settles before it enqueues", arguments: Engine.allCases)
     func settleFirst(_ engine: Engine) throws {
-        let ground = try Ground(engine)
-        try ground.store.commit(enqueue: [sample(1, payloadBytes: 1)])
-        try ground.store.commit(enqueue: [sample(1, payloadBytes: 2)], settle: [1])
-        #expect(try ground.store.read([1]).map(\.notification.payload.count) == [2])
+        let fixture = try StoreFixture(engine)
+        try fixture.store.commit(enqueue: [sample(1, payloadBytes: 1)])
+        try fixture.store.commit(enqueue: [sample(1, payloadBytes: 2)], settle: [1])
+        #expect(try fixture.store.read([1]).map(\.notification.payload.count) == [2])
     }
 
     @Test("Settling a row that is not there is no error", arguments: Engine.allCases)
     func settleTwice(_ engine: Engine) throws {
-        let ground = try Ground(engine)
-        try ground.store.commit(enqueue: [sample(1), sample(2)])
-        try ground.store.commit(settle: [1, 1, 77])
-        try ground.store.commit(settle: [1])
-        #expect(try ground.store.rows() == [2])
-        #expect(ground.expectLast(2, try ground.store.scan().last))
+        let fixture = try StoreFixture(engine)
+        try fixture.store.commit(enqueue: [sample(1), sample(2)])
+        try fixture.store.commit(settle: [1, 1, 77])
+        try fixture.store.commit(settle: [1])
+        #expect(try fixture.store.rows() == [2])
+        #expect(fixture.expectLast(2, try fixture.store.scan().last))
     }
 
     @Test("An empty batch succeeds", arguments: Engine.allCases)
     func emptyBatch(_ engine: Engine) throws {
-        let ground = try Ground(engine)
-        try ground.store.commit()
-        try ground.store.apply([])
-        #expect(try ground.store.rows().isEmpty)
+        let fixture = try StoreFixture(engine)
+        try fixture.store.commit()
+        try fixture.store.apply([])
+        #expect(try fixture.store.rows().isEmpty)
     }
 
     @Test("A batch that fails half-way leaves nothing, and the store goes on", arguments: Engine.allCases)
     func atomicity(_ engine: Engine) throws {
-        let ground = try Ground(engine)
-        try ground.store.commit(enqueue: [sample(1), sample(2)])
+        let fixture = try StoreFixture(engine)
+        try fixture.store.commit(enqueue: [sample(1), sample(2)])
         for enqueued in [[try sample(3), try sample(2)], [try sample(4), try sample(4)]] {
             let failure = #expect(throws: StoreError.self) {
-                try ground.store.commit(enqueue: enqueued, settle: [1])
+                try fixture.store.commit(enqueue: enqueued, settle: [1])
             }
             #expect(failure?.kind == .conflict)
         }
         for _ in 1...2 {
-            #expect(try ground.store.rows() == [1, 2])
-            #expect(ground.expectLast(2, try ground.store.scan().last))
-            try ground.reopen()
+            #expect(try fixture.store.rows() == [1, 2])
+            #expect(fixture.expectLast(2, try fixture.store.scan().last))
+            try fixture.reopen()
         }
-        try ground.store.commit(enqueue: [sample(3)], settle: [1])
-        #expect(try ground.store.rows() == [2, 3])
+        try fixture.store.commit(enqueue: [sample(3)], settle: [1])
+        #expect(try fixture.store.rows() == [2, 3])
     }
 
     @Test("The last row ever used survives the removal of the last rows", arguments: Engine.allCases)
     func lastRow(_ engine: Engine) throws {
-        let ground = try Ground(engine)
-        try ground.store.commit(enqueue: (1...4).map { try sample($0) })
+        let fixture = try StoreFixture(engine)
+        try fixture.store.commit(enqueue: (1...4).map { try sample($0) })
         let steps: [(enqueue: [Int64], settle: [Int64], last: Int64)] = [
             ([], [4], 4), ([], [1, 2, 3], 4), ([9, 8], [4], 9), ([], [9], 9), ([7], [8], 9), ([10], [7], 10),
             ([], [10], 10), ([10], [10], 10), ([5], [10], 10), ([], [5], 10),
         ]
         for step in steps {
-            try ground.store.commit(enqueue: step.enqueue.map { try sample($0) }, settle: step.settle)
-            #expect(ground.expectLast(step.last, try ground.store.scan().last))
-            try ground.reopen()
-            #expect(ground.expectLast(step.last, try ground.store.scan().last))
+            try fixture.store.commit(enqueue: step.enqueue.map { try sample($0) }, settle: step.settle)
+            #expect(fixture.expectLast(step.last, try fixture.store.scan().last))
+            try fixture.reopen()
+            #expect(fixture.expectLast(step.last, try fixture.store.scan().last))
         }
-        #expect(try ground.store.rows().isEmpty)
+        #expect(try fixture.store.rows().isEmpty)
     }
 
     // The registry.
 
     @Test("Every change is applied, kept and idempotent", arguments: Engine.allCases)
     func registry(_ engine: Engine) throws {
-        let ground = try Ground(engine)
+        let fixture = try StoreFixture(engine)
         var seen: [Registry] = []
         for change in try changes() {
-            try ground.store.apply([change])
-            let once = try ground.store.loadRegistry()
-            try ground.store.apply([change])
-            #expect(try ground.store.loadRegistry() == once, "\(change)")
-            try ground.reopen()
-            #expect(try ground.store.loadRegistry() == once, "\(change)")
+            try fixture.store.apply([change])
+            let once = try fixture.store.loadRegistry()
+            try fixture.store.apply([change])
+            #expect(try fixture.store.loadRegistry() == once, "\(change)")
+            try fixture.reopen()
+            #expect(try fixture.store.loadRegistry() == once, "\(change)")
             seen.append(once)
         }
         #expect(seen.last == (try expectedRegistry()))
@@ -136,9 +136,9 @@ import Testing
 
     @Test("Changes of one call are applied in their order", arguments: Engine.allCases)
     func registryOrder(_ engine: Engine) throws {
-        let ground = try Ground(engine)
-        try ground.store.apply(changes())
-        #expect(try ground.store.loadRegistry() == expectedRegistry())
+        let fixture = try StoreFixture(engine)
+        try fixture.store.apply(changes())
+        #expect(try fixture.store.loadRegistry() == expectedRegistry())
     }
 
     func device(_ high: UInt64, name: String = "phone", seenAt: Int64? = nil) -> DeviceRecord {

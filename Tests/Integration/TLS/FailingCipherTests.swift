@@ -25,10 +25,10 @@ import Testing
     @Test(
         "is this side's fault, in reading and in writing, and the stream is over", arguments: [false, true])
     func stream(writing: Bool) throws {
-        let paper = try Paper()
-        let client = try paper.client()
+        let certificates = try TestCertificates()
+        let client = try certificates.client()
         #expect(unsafe SSL_CTX_set_ciphersuites(client.pointer, "TLS_AES_256_GCM_SHA384") == 1)
-        let pair = try SocketPair(paper.server(), client)
+        let pair = try SocketPair(certificates.server(), client)
         let outcome = pair.handshake()
         #expect(outcome.server == nil && outcome.client == nil)
         pair.server.leaveHandshake(using: pair.ciphers)

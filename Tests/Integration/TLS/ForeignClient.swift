@@ -13,8 +13,8 @@ final class ForeignClient {
     private let program: ChildProgram
     private let descriptor: Int32
 
-    init(_ context: TLSContext, in paper: Paper, _ options: [String]) throws {
-        let path = paper.path("socket")
+    init(_ context: TLSContext, in certificates: TestCertificates, _ options: [String]) throws {
+        let path = certificates.path("socket")
         let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(listener) }
         var address = sockaddr_un()
@@ -27,7 +27,7 @@ final class ForeignClient {
         precondition(status == 0 && listen(listener, 1) == 0, "the test can listen at \(path)")
         program = try ChildProgram(
             "/usr/bin/openssl",
-            ["s_client", "-unix", path, "-CAfile", paper.path("authority.pem")] + options,
+            ["s_client", "-unix", path, "-CAfile", certificates.path("authority.pem")] + options,
             input: .pipe, errors: .output)
         descriptor = accept(listener, nil, nil)
         _ = unsafe unlink(path)

@@ -54,8 +54,8 @@ final class SocketPair {
 
 extension SocketPair {
     /// Creates a pair after its handshake, whose server has left OpenSSL or not.
-    convenience init(_ paper: Paper, leaving: Bool) throws {
-        try self.init(paper.server(), paper.client())
+    convenience init(_ certificates: TestCertificates, leaving: Bool) throws {
+        try self.init(certificates.server(), certificates.client())
         let outcome = handshake()
         precondition(outcome.server == nil && outcome.client == nil, "two of us agree")
         if leaving { server.leaveHandshake(using: ciphers) }

@@ -5,11 +5,11 @@ import PostriderTransport
 import Testing
 
 @Suite("Files for TLS") struct TLSFilesTests {
-    let paper: Paper
+    let certificates: TestCertificates
 
     init() throws {
-        paper = try Paper()
-        _ = try paper.server()
+        certificates = try TestCertificates()
+        _ = try certificates.server()
     }
 
     private func failure(certificate: String = "server.pem", key: String = "server.key", trust: String? = nil)
@@ -17,29 +17,31 @@ import Testing
     {
         do throws(CryptoError) {
             _ = try TLSContext.server(
-                certificateChainFile: paper.path(certificate), privateKeyFile: paper.path(key), alpn: ["h2"],
+                certificateChainFile: certificates.path(certificate), privateKeyFile: certificates.path(key),
+                alpn: ["h2"],
                 allowsMissingALPN: true,
-                clientCertificates: trust.map { .requested(trustFile: paper.path($0)) } ?? .none)
+                clientCertificates: trust.map { .requested(trustFile: certificates.path($0)) } ?? .none)
             return "no failure"
         } catch {
             #expect(error.origin == .local)
-            return error.description.replacingOccurrences(of: paper.folder.path + "/", with: "")
+            return error.description.replacingOccurrences(of: certificates.folder.path + "/", with: "")
         }
     }
 
     @Test("A certificate that no client takes says why")
     func useless() throws {
-        let context = try paper.server()
+        let context = try certificates.server()
         let (now, day) = (Int(Date.now.timeIntervalSince1970), 86_400)
         #expect(context.mistakeInCertificate(at: now) == nil)
         #expect(context.mistakeInCertificate(at: now + 2 * day) == "has expired")
         #expect(context.mistakeInCertificate(at: now - 2 * day) == "is not valid yet")
         let issued = try Certificates.issue(
             commonName: "relay", dnsNames: ["localhost"], usage: .client, validDays: 1,
-            authority: paper.authority)
-        try paper.write("client", issued)
+            authority: certificates.authority)
+        try certificates.write("client", issued)
         let client = try TLSContext.server(
-            certificateChainFile: paper.path("client.pem"), privateKeyFile: paper.path("client.key"),
+            certificateChainFile: certificates.path("client.pem"),
+            privateKeyFile: certificates.path("client.key"),
             alpn: ["h2"],
             allowsMissingALPN: true, clientCertificates: .none)
         #expect(client.mistakeInCertificate(at: now) == "is not for a server")
@@ -62,37 +64,37 @@ import Testing
         ])
     func permissions(mode: Int, reason: String) throws {
         try FileManager.default.setAttributes(
-            [.posixPermissions: mode], ofItemAtPath: paper.path("server.key"))
+            [.posixPermissions: mode], ofItemAtPath: certificates.path("server.key"))
         #expect(failure() == "The private key server.key \(reason)")
     }
 
     @Test("A private key behind a link is read, one in a folder's place is refused", .bug(id: "R8"))
     func kinds() throws {
         try FileManager.default.createSymbolicLink(
-            atPath: paper.path("link"), withDestinationPath: paper.path("server.key"))
+            atPath: certificates.path("link"), withDestinationPath: certificates.path("server.key"))
         #expect(failure(key: "link") == "no failure")
         #expect(failure(key: ".").hasSuffix("is not a regular file"))
     }
 
     @Test("A chain in the wrong order, or with the root in front, is told by its place", .bug(id: "R9"))
     func order() throws {
-        let own = try String(contentsOfFile: paper.path("server.pem"), encoding: .utf8)
-        let root = paper.authority.certificate
+        let own = try String(contentsOfFile: certificates.path("server.pem"), encoding: .utf8)
+        let root = certificates.authority.certificate
         let stranger = try Certificates.makeAuthority(commonName: "another", validDays: 1).certificate
         let order =
             "put the certificate of the private key first, and behind each certificate the one that issued it"
-        _ = try paper.write("chain", own + root)
+        _ = try certificates.write("chain", own + root)
         #expect(failure(certificate: "chain") == "no failure")
-        _ = try paper.write("chain", root + own)
+        _ = try certificates.write("chain", root + own)
         #expect(
             failure(certificate: "chain")
                 == "In the certificate file chain the certificate of the private key is the second and not "
                 + "the first: \(order)")
-        _ = try paper.write("chain", own + stranger)
+        _ = try certificates.write("chain", own + stranger)
         #expect(
             failure(certificate: "chain").hasPrefix(
                 "In the certificate file chain the second certificate did not issue the first ("))
-        _ = try paper.write("chain", own + root + stranger)
+        _ = try certificates.write("chain", own + root + stranger)
         #expect(
             failure(certificate: "chain").hasPrefix(
                 "In the certificate file chain the third certificate did not issue the second ("))
@@ -101,7 +103,7 @@ import Testing
 
     @Test("A key of another certificate is refused, and both files are named")
     func mismatch() throws {
-        _ = try paper.write("other.key", paper.authority.key)
+        _ = try certificates.write("other.key", certificates.authority.key)
         #expect(
             failure(key: "other.key").hasPrefix("The private key other.key is not the one of the certificate")
         )
@@ -110,7 +112,7 @@ import Testing
 
     @Test("A file that holds something else is named")
     func malformed() throws {
-        _ = try paper.write("text", "hello")
+        _ = try certificates.write("text", "hello")
         #expect(
             failure(certificate: "text").hasPrefix("The certificate text holds no usable certificate in PEM"))
         #expect(failure(key: "text").hasPrefix("The private key text holds no private key in PEM"))
@@ -119,7 +121,7 @@ import Testing
 
     @Test("A key with a passphrase is refused without asking for it")
     func passphrase() throws {
-        _ = try paper.write(
+        _ = try certificates.write(
             "locked.key",
             """
             -----BEGIN ENCRYPTED PRIVATE KEY-----
@@ -136,7 +138,9 @@ import Testing
 
     @Test("A client's certificate and its key come together or not at all")
     func halfIdentity() {
-        for (certificate, key) in [(paper.path("server.pem"), nil), (nil, paper.path("server.key"))] {
+        for (certificate, key) in [
+            (certificates.path("server.pem"), nil), (nil, certificates.path("server.key")),
+        ] {
             #expect(throws: CryptoError.self) {
                 _ = try TLSContext.client(
                     trustFile: nil, alpn: [], certificateChainFile: certificate, privateKeyFile: key)

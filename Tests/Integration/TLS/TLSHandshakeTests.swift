@@ -4,13 +4,13 @@ import PostriderTransport
 import Testing
 
 @Suite("TLS handshakes") struct TLSHandshakeTests {
-    let paper: Paper
+    let certificates: TestCertificates
 
-    init() throws { paper = try Paper() }
+    init() throws { certificates = try TestCertificates() }
 
     @Test("Two of us speak TLS 1.3, agree on h2, and no certificate is asked for")
     func modern() throws {
-        let pair = try SocketPair(paper.server(), paper.client())
+        let pair = try SocketPair(certificates.server(), certificates.client())
         let outcome = pair.handshake()
         #expect(outcome.server == nil && outcome.client == nil)
         for stream in [pair.server, pair.client] {
@@ -32,7 +32,8 @@ import Testing
             (["http/1.1"], true, "refused"), (["http/1.1"], false, "refused"), (["h2"], false, "h2"),
         ])
     func protocols(offer: [String], allowsMissing: Bool, expected: String) throws {
-        let pair = try SocketPair(paper.server(allowsMissingALPN: allowsMissing), paper.client(alpn: offer))
+        let pair = try SocketPair(
+            certificates.server(allowsMissingALPN: allowsMissing), certificates.client(alpn: offer))
         let outcome = pair.handshake()
         if expected == "refused" {
             #expect(outcome.server?.origin == .peer)
@@ -48,7 +49,7 @@ import Testing
         let issued = try Certificates.issue(
             commonName: "Push: com.example.app", userIdentifier: "com.example.app", usage: .client,
             validDays: 1,
-            authority: paper.authority)
+            authority: certificates.authority)
         let certificate = try #require(try reported(issued))
         #expect(certificate.isVerified)
         let details = try #require(CertificateDetails(der: certificate.der))
@@ -65,7 +66,7 @@ import Testing
         let strange = try Certificates.issue(
             commonName: "provider", usage: .client, validDays: 1, authority: stranger)
         let misused = try Certificates.issue(
-            commonName: "provider", usage: .server, validDays: 1, authority: paper.authority)
+            commonName: "provider", usage: .server, validDays: 1, authority: certificates.authority)
         for issued in [strange, misused, stranger] {
             let certificate = try #require(try reported(issued))
             #expect(!certificate.isVerified)
@@ -80,9 +81,9 @@ import Testing
 
     /// Returns the server's report about a client with this certificate.
     private func reported(_ issued: Certificates.Issued?) throws -> PeerCertificate? {
-        let trust = TLSContext.ClientCertificates.requested(trustFile: paper.path("authority.pem"))
+        let trust = TLSContext.ClientCertificates.requested(trustFile: certificates.path("authority.pem"))
         let pair = try SocketPair(
-            paper.server(clientCertificates: trust), paper.client(certificate: issued))
+            certificates.server(clientCertificates: trust), certificates.client(certificate: issued))
         let outcome = pair.handshake()
         #expect(outcome.server == nil && outcome.client == nil)
         return pair.server.peerCertificate
@@ -96,7 +97,8 @@ import Testing
             ("example.com", false), ("relay", false),
         ])
     func serverNames(name: String, isAccepted: Bool) throws {
-        let outcome = try SocketPair(paper.server(), paper.client(), serverName: name).handshake()
+        let outcome = try SocketPair(certificates.server(), certificates.client(), serverName: name)
+            .handshake()
         #expect((outcome.client == nil) == isAccepted)
         if !isAccepted {
             #expect(
@@ -107,8 +109,8 @@ import Testing
 
     @Test("A client refuses the certificate of an authority that it does not trust, and says why")
     func untrustedServer() throws {
-        let stranger = try Paper()
-        let outcome = try SocketPair(stranger.server(), paper.client()).handshake()
+        let stranger = try TestCertificates()
+        let outcome = try SocketPair(stranger.server(), certificates.client()).handshake()
         #expect(outcome.client?.origin == .peer)
         #expect(
             outcome.client?.description
@@ -121,7 +123,7 @@ import Testing
     func badServerName() throws {
         for name in ["", "localhost\0.example.com"] {
             #expect(throws: CryptoError.self) {
-                _ = try TLSStream(context: paper.client(), descriptor: 0, serverName: name)
+                _ = try TLSStream(context: certificates.client(), descriptor: 0, serverName: name)
             }
         }
     }

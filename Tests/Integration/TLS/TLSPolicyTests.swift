@@ -7,12 +7,12 @@ import Testing
 @testable import PostriderTLS
 
 @Suite("What TLS is spoken with strangers", .serialized) struct TLSPolicyTests {
-    let paper: Paper
+    let certificates: TestCertificates
     let context: TLSContext
 
     init() throws {
-        paper = try Paper()
-        context = try paper.server()
+        certificates = try TestCertificates()
+        context = try certificates.server()
     }
 
     @Test(
@@ -26,7 +26,8 @@ import Testing
             ("-ciphersuites TLS_CHACHA20_POLY1305_SHA256", "TLSv1.3 TLS_CHACHA20_POLY1305_SHA256"),
         ])
     func spoken(options: String, expected: String) throws {
-        let client = try ForeignClient(context, in: paper, options.split(separator: " ").map(String.init))
+        let client = try ForeignClient(
+            context, in: certificates, options.split(separator: " ").map(String.init))
         #expect(try client.server.handshake(using: client.ciphers) == .complete)
         #expect("\(client.server.version) \(client.server.cipher)" == expected)
         let said = client.end()
@@ -52,7 +53,8 @@ import Testing
             "-tls1_3 -sigalgs RSA-PSS+SHA256",
         ])
     func refused(options: String) throws {
-        let client = try ForeignClient(context, in: paper, options.split(separator: " ").map(String.init))
+        let client = try ForeignClient(
+            context, in: certificates, options.split(separator: " ").map(String.init))
         let error = #expect(throws: CryptoError.self) {
             _ = try client.server.handshake(using: client.ciphers)
         }
@@ -62,7 +64,7 @@ import Testing
 
     @Test("Exactly these suites are there")
     func suites() throws {
-        let pair = try SocketPair(context, paper.client())
+        let pair = try SocketPair(context, certificates.client())
         var names: [String] = []
         while let name = unsafe SSL_get_cipher_list(pair.server.pointer, Int32(names.count)) {
             unsafe names.append(String(cString: name))
@@ -78,7 +80,8 @@ import Testing
         "Any server name is tolerated, and none",
         arguments: ["-servername localhost", "-servername api.push.apple.com", "-noservername"])
     func serverNames(options: String) throws {
-        let client = try ForeignClient(context, in: paper, options.split(separator: " ").map(String.init))
+        let client = try ForeignClient(
+            context, in: certificates, options.split(separator: " ").map(String.init))
         #expect(try client.server.handshake(using: client.ciphers) == .complete)
         #expect(client.end().contains("Verification: OK"))
     }
@@ -87,9 +90,9 @@ import Testing
         "Nothing is given to a client with which it could resume, or send early data",
         arguments: ["-tls1_2", "-tls1_2 -no_ticket", "-tls1_3"])
     func resumption(options: String) throws {
-        let file = paper.path("session.pem")
+        let file = certificates.path("session.pem")
         let words = options.split(separator: " ").map(String.init) + ["-sess_out", file]
-        let client = try ForeignClient(context, in: paper, words)
+        let client = try ForeignClient(context, in: certificates, words)
         #expect(try client.server.handshake(using: client.ciphers) == .complete)
         _ = try client.write(Array("hello".utf8))
         #expect(client.end().contains("hello"))
@@ -103,7 +106,7 @@ import Testing
         "A peer that does nothing but change its keys is cut off; one that also says something is not",
         arguments: [false, true])
     func keyUpdates(leaving: Bool) throws {
-        let pair = try SocketPair(paper, leaving: leaving)
+        let pair = try SocketPair(certificates, leaving: leaving)
         for _ in 0..<20 {
             for _ in 0..<10 { changeKeys(pair.client) }
             #expect(try pair.write([1], to: pair.client) == .bytes(1))
@@ -125,7 +128,7 @@ import Testing
         "A stock client goes on with a server that has left OpenSSL, and each may ask the other for new keys",
         arguments: ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"])
     func leaving(suite: String) throws {
-        let client = try ForeignClient(context, in: paper, ["-tls1_3", "-ciphersuites", suite])
+        let client = try ForeignClient(context, in: certificates, ["-tls1_3", "-ciphersuites", suite])
         #expect(try client.server.handshake(using: client.ciphers) == .complete)
         client.server.leaveHandshake(using: client.ciphers)
         client.type("before")
@@ -147,7 +150,7 @@ import Testing
 
     @Test("Streams of TLS 1.2 and of clients stay with OpenSSL, and go on")
     func staying() throws {
-        let client = try ForeignClient(context, in: paper, ["-tls1_2"])
+        let client = try ForeignClient(context, in: certificates, ["-tls1_2"])
         #expect(try client.server.handshake(using: client.ciphers) == .complete)
         client.server.leaveHandshake(using: client.ciphers)
         #expect(client.server.version == "TLSv1.2")
@@ -155,7 +158,7 @@ import Testing
         #expect(try client.read().1 == Array("hello\n".utf8))
         #expect(try client.write(Array("answer".utf8)) == .bytes(6))
         #expect(client.end().contains("answer"))
-        let pair = try SocketPair(paper, leaving: true)
+        let pair = try SocketPair(certificates, leaving: true)
         pair.client.leaveHandshake(using: pair.ciphers)
         #expect(pair.client.version == "TLSv1.3")
         #expect(try pair.write([1], to: pair.server) == .bytes(1))
@@ -167,7 +170,7 @@ import Testing
         arguments: ["-tls1_3", "-tls1_2"], [512, 1024, 2048, 4096])
     func fragments(version: String, mostBytes: Int) throws {
         let options = [version, "-maxfraglen", String(mostBytes), "-msg"]
-        let client = try ForeignClient(context, in: paper, options)
+        let client = try ForeignClient(context, in: certificates, options)
         #expect(try client.server.handshake(using: client.ciphers) == .complete)
         client.server.leaveHandshake(using: client.ciphers)
         #expect(client.server.hasLeftOpenSSL == (version == "-tls1_3"))
@@ -198,7 +201,7 @@ import Testing
 
     @Test("A client that wants to renegotiate is refused, and gets nothing else")
     func renegotiation() throws {
-        let client = try ForeignClient(context, in: paper, ["-tls1_2"])
+        let client = try ForeignClient(context, in: certificates, ["-tls1_2"])
         #expect(try client.server.handshake(using: client.ciphers) == .complete)
         client.type("R")
         let transfer = try? client.read().0

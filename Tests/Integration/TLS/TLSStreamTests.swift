@@ -7,13 +7,13 @@ import Testing
 /// Runs each test with a server that stays with OpenSSL, and with one that has its own record layer: the results must
 /// be the same.
 @Suite("TLS streams") struct TLSStreamTests {
-    let paper: Paper
+    let certificates: TestCertificates
 
-    init() throws { paper = try Paper() }
+    init() throws { certificates = try TestCertificates() }
 
     @Test("What one side writes the other reads, and then it wants more", arguments: [false, true])
     func exchange(leaving: Bool) throws {
-        let pair = try SocketPair(paper, leaving: leaving)
+        let pair = try SocketPair(certificates, leaving: leaving)
         for (writer, reader) in [(pair.client, pair.server), (pair.server, pair.client)] {
             #expect(try pair.write(Array("hello".utf8), to: writer) == .bytes(5))
             let (transfer, bytes) = try pair.read(reader)
@@ -26,7 +26,7 @@ import Testing
 
     @Test("Records that have come together are read one by one by OpenSSL, and in one by us")
     func recordsTogether() throws {
-        let pair = try SocketPair(paper, leaving: true)
+        let pair = try SocketPair(certificates, leaving: true)
         for stream in [pair.server, pair.client] {
             for byte in [1, 2] as [UInt8] { #expect(try pair.write([byte], to: stream) == .bytes(1)) }
         }
@@ -42,7 +42,7 @@ import Testing
         "A socket that is full makes writes wait; every byte arrives once, in order, from memory that moves",
         arguments: [(false, false), (true, false), (true, true)])
     func backPressure(leaving: Bool, fromClient: Bool) throws {
-        let pair = try SocketPair(paper, leaving: leaving)
+        let pair = try SocketPair(certificates, leaving: leaving)
         let (writer, reader) = fromClient ? (pair.client, pair.server) : (pair.server, pair.client)
         let sent = (0..<4_000_000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 13) }
         var rest = sent[...]
@@ -67,7 +67,7 @@ import Testing
         "A shutdown reaches the peer as the end, after what was written before it",
         arguments: [(false, false), (true, false), (true, true)])
     func closeNotify(leaving: Bool, fromClient: Bool) throws {
-        let pair = try SocketPair(paper, leaving: leaving)
+        let pair = try SocketPair(certificates, leaving: leaving)
         let (writer, reader) = fromClient ? (pair.client, pair.server) : (pair.server, pair.client)
         _ = try pair.write(Array("last".utf8), to: writer)
         writer.shutdown(using: pair.ciphers)
@@ -80,7 +80,7 @@ import Testing
 
     @Test("A peer that closes its socket without a word is at its end", arguments: [false, true])
     func silentEnd(leaving: Bool) throws {
-        let pair = try SocketPair(paper, leaving: leaving)
+        let pair = try SocketPair(certificates, leaving: leaving)
         Glibc.shutdown(pair.descriptors[1], Int32(SHUT_WR))
         #expect(try pair.read(pair.server).0 == .endOfStream)
         #expect(try pair.read(pair.server).0 == .endOfStream)
@@ -90,7 +90,7 @@ import Testing
         "Bytes that are not TLS break the stream: a sentence, and from then on its end",
         arguments: [false, true])
     func garbage(leaving: Bool) throws {
-        let pair = try SocketPair(paper, leaving: leaving)
+        let pair = try SocketPair(certificates, leaving: leaving)
         let bytes = Array("GET / HTTP/1.1\r\n\r\n".utf8)
         #expect(unsafe send(pair.descriptors[1], bytes, bytes.count, 0) == bytes.count)
         let error = #expect(throws: CryptoError.self) { _ = try pair.read(pair.server) }
@@ -110,7 +110,7 @@ import Testing
             ([0x17, 0x03, 0x03, 0x48, 0x01], .peer), ([0x99, 0x03, 0x03, 0x00, 0x01, 0], .peer),
         ] as [([UInt8], CryptoError.Origin?)], [false, true])
     func badRecords(record: ([UInt8], CryptoError.Origin?), leaving: Bool) throws {
-        let pair = try SocketPair(paper, leaving: leaving)
+        let pair = try SocketPair(certificates, leaving: leaving)
         let (bytes, origin) = record
         #expect(unsafe send(pair.descriptors[1], bytes, bytes.count, 0) == bytes.count)
         if let origin {
@@ -125,7 +125,7 @@ import Testing
 
     @Test("A write to a connection that is gone is the connection's fault", arguments: [false, true])
     func brokenPipe(leaving: Bool) throws {
-        let pair = try SocketPair(paper, leaving: leaving)
+        let pair = try SocketPair(certificates, leaving: leaving)
         Glibc.shutdown(pair.descriptors[1], Int32(SHUT_RD))
         let error = #expect(throws: CryptoError.self) { _ = try pair.write([1], to: pair.server) }
         #expect(error?.origin == .connection)
@@ -140,7 +140,7 @@ import Testing
             ("\u{16}\u{3}\u{1}\u{0}\u{64}\u{1}", .connection), ("\u{16}\u{3}\u{1}\u{7F}\u{7F}\u{1}", .peer),
             ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", .peer),
         ] {
-            let pair = try SocketPair(paper.server(), paper.client())
+            let pair = try SocketPair(certificates.server(), certificates.client())
             let bytes = Array(text.utf8)
             #expect(unsafe send(pair.descriptors[1], bytes, bytes.count, 0) == bytes.count)
             Glibc.shutdown(pair.descriptors[1], Int32(SHUT_WR))

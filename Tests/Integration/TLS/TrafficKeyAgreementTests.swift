@@ -6,14 +6,14 @@ import Testing
 @testable import PostriderTLS
 
 @Suite("The traffic keys of both ends", .serialized) struct TrafficKeyAgreementTests {
-    let paper: Paper
+    let certificates: TestCertificates
 
-    init() throws { paper = try Paper() }
+    init() throws { certificates = try TestCertificates() }
 
     @Test("Handshakes that cross each other on one thread all come to their keys")
     func crossing() throws {
-        let server = try paper.server()
-        let client = try paper.client()
+        let server = try certificates.server()
+        let client = try certificates.client()
         let pairs = try (0..<4).map { _ in try SocketPair(server, client) }
         var failure: CryptoError?
         // Each handshake is one step ahead of the one after it.
@@ -29,10 +29,10 @@ import Testing
     @Test("A server that asks for a certificate comes to its keys behind it, and tells who it was")
     func clientCertificate() throws {
         let issued = try Certificates.issue(
-            commonName: "provider", usage: .client, validDays: 1, authority: paper.authority)
-        let trust = TLSContext.ClientCertificates.requested(trustFile: paper.path("authority.pem"))
+            commonName: "provider", usage: .client, validDays: 1, authority: certificates.authority)
+        let trust = TLSContext.ClientCertificates.requested(trustFile: certificates.path("authority.pem"))
         let pair = try SocketPair(
-            paper.server(clientCertificates: trust), paper.client(certificate: issued))
+            certificates.server(clientCertificates: trust), certificates.client(certificate: issued))
         #expect(pair.handshake().server == nil)
         #expect(pair.server.peerCertificate?.isVerified == true)
         try expectLeft(pair)
@@ -46,7 +46,7 @@ import Testing
         ])
     func stockClient(options: String) throws {
         let words = options.split(separator: " ").map(String.init)
-        let client = try ForeignClient(paper.server(), in: paper, words)
+        let client = try ForeignClient(certificates.server(), in: certificates, words)
         #expect(try client.server.handshake(using: client.ciphers) == .complete)
         client.server.leaveHandshake(using: client.ciphers)
         #expect(client.server.hasLeftOpenSSL)

@@ -81,18 +81,18 @@ import Testing
 
     @Test("Where OpenSSL reports no secrets, a stream stays with OpenSSL's records, and goes on")
     func unreported() throws {
-        let paper = try Paper()
-        let context = try paper.server()
+        let certificates = try TestCertificates()
+        let context = try certificates.server()
         unsafe SSL_CTX_set_keylog_callback(context.pointer, nil)
-        try expectOpenSSL(SocketPair(context, paper.client()))
+        try expectOpenSSL(SocketPair(context, certificates.client()))
     }
 
     @Test("With `tls-records: openssl` a stream stays with OpenSSL's records")
     func switchedOff() throws {
-        let paper = try Paper()
-        let context = try paper.server(records: .openssl)
+        let certificates = try TestCertificates()
+        let context = try certificates.server(records: .openssl)
         #expect(unsafe SSL_CTX_get_keylog_callback(context.pointer) == nil)
-        try expectOpenSSL(SocketPair(context, paper.client()))
+        try expectOpenSSL(SocketPair(context, certificates.client()))
     }
 
     private func expectOpenSSL(_ pair: SocketPair) throws {

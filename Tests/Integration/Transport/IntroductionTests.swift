@@ -39,7 +39,7 @@ struct IntroductionTests {
     ]
 
     /// A listener without TLS that echoes, and what it has told.
-    private struct Ground {
+    private struct Fixture {
         let loop: EventLoop
         let listener: Listener
         let reports = ListenerReports()
@@ -79,108 +79,108 @@ struct IntroductionTests {
         let (header, address, source) = (
             Self.cases[index].header, Self.cases[index].address, Self.cases[index].source
         )
-        let ground = try Ground()
-        let whole = ground.connect([header + [1, 2, 3]])
-        let pieces = ground.connect([Array(header.prefix(5)), Array(header.dropFirst(5)), [1, 2, 3]])
-        ground.loop.turn { whole.input == [1, 2, 3] && pieces.input == [1, 2, 3] }
-        #expect(ground.peers.all.map(\.address) == [address, address])
-        #expect(ground.peers.all.allSatisfy { $0.source?.description == source })
-        #expect(ground.reports.failures.isEmpty)
+        let fixture = try Fixture()
+        let whole = fixture.connect([header + [1, 2, 3]])
+        let pieces = fixture.connect([Array(header.prefix(5)), Array(header.dropFirst(5)), [1, 2, 3]])
+        fixture.loop.turn { whole.input == [1, 2, 3] && pieces.input == [1, 2, 3] }
+        #expect(fixture.peers.all.map(\.address) == [address, address])
+        #expect(fixture.peers.all.allSatisfy { $0.source?.description == source })
+        #expect(fixture.reports.failures.isEmpty)
     }
 
     @Test("of its own has its own address")
     func local() throws {
-        let ground = try Ground()
-        let probe = ground.connect([Array(Self.header.prefix(12)) + [0x20, 0, 0, 0, 9]])
-        ground.loop.turn { probe.input == [9] }
-        #expect(ground.peers.all.first?.source?.description == "127.0.0.1")
+        let fixture = try Fixture()
+        let probe = fixture.connect([Array(Self.header.prefix(12)) + [0x20, 0, 0, 0, 9]])
+        fixture.loop.turn { probe.input == [9] }
+        #expect(fixture.peers.all.first?.source?.description == "127.0.0.1")
     }
 
     @Test("continues with TLS, of which a part may come with the header")
     func tls() throws {
         let tls = try TestTLS()
         for isPaced in [false, true] {
-            let ground = try Ground(tls: tls)
-            ground.listener.isPaced = isPaced
-            ground.loop.pace = HandshakeLimiter(horizonMilliseconds: 5000, least: 10)
+            let fixture = try Fixture(tls: tls)
+            fixture.listener.isPaced = isPaced
+            fixture.loop.pace = HandshakeLimiter(horizonMilliseconds: 5000, least: 10)
             let client = Probe()
             client.onOpen = { $0.send(Self.header) }
-            ground.loop.connect(to: ground.listener.address, session: client)
-            ground.loop.turn { client.openings == 1 && client.flushes == 1 }
+            fixture.loop.connect(to: fixture.listener.address, session: client)
+            fixture.loop.turn { client.openings == 1 && client.flushes == 1 }
             // The header is sent: TLS begins on the same connection.
             let inner = Probe()
             try #require(client.wire as? Connection).startTLS((tls.client, "localhost"), for: inner)
-            ground.loop.turn { inner.openings == 1 && !ground.peers.all.isEmpty }
-            #expect(ground.peers.all.map(\.address) == ["192.0.2.1:12345"])
+            fixture.loop.turn { inner.openings == 1 && !fixture.peers.all.isEmpty }
+            #expect(fixture.peers.all.map(\.address) == ["192.0.2.1:12345"])
             inner.send([7])
-            ground.loop.turn { inner.input == [7] }
-            #expect(ground.reports.handshakes == 1)
+            fixture.loop.turn { inner.input == [7] }
+            #expect(fixture.reports.handshakes == 1)
         }
     }
 
     @Test("without a header, or with one that is malformed, is cut with one sentence")
     func failures() throws {
-        let ground = try Ground()
+        let fixture = try Fixture()
         let hello: [UInt8] = [0x16, 0x03, 0x01, 0x02, 0x00, 0x01]
         let wrong = Array("PROXY TCP4 192.0.2.256 192.0.2.2 1 2\r\n".utf8)
         for (index, bytes) in [hello, wrong].enumerated() {
-            let probe = ground.connect([bytes])
-            ground.loop.turn { !probe.reasons.isEmpty && ground.reports.failures.count == index + 1 }
+            let probe = fixture.connect([bytes])
+            fixture.loop.turn { !probe.reasons.isEmpty && fixture.reports.failures.count == index + 1 }
         }
-        let failures = ground.reports.failures
+        let failures = fixture.reports.failures
         #expect(failures.map(\.reason.fault) == ["PROXY header", "PROXY header"])
         #expect("\(failures[0].reason)".hasPrefix("the load balancer sent no PROXY header: have it send one"))
         #expect("\(failures[1].reason)".hasSuffix("that cannot be read, with the address 192.0.2.256"))
         #expect(failures.allSatisfy { $0.peer.address.hasPrefix("127.0.0.1:") })
-        #expect(ground.peers.all.isEmpty)
+        #expect(fixture.peers.all.isEmpty)
     }
 
     @Test("that keeps its header back is cut in time, and one that only checks the port is no fault")
     func silence() throws {
         var limits = ConnectionLimits.server
         limits.handshakeMilliseconds = 20
-        let ground = try Ground(limits: limits)
-        let slow = ground.connect([Array(Self.header.prefix(20))])
-        ground.loop.turn { !slow.reasons.isEmpty && ground.reports.failures.count == 1 }
+        let fixture = try Fixture(limits: limits)
+        let slow = fixture.connect([Array(Self.header.prefix(20))])
+        fixture.loop.turn { !slow.reasons.isEmpty && fixture.reports.failures.count == 1 }
         #expect(
-            ground.reports.failures[0].reason == .notIntroduced(ProxyHeaderFailure.late.description))
-        let check = ground.connect([])
+            fixture.reports.failures[0].reason == .notIntroduced(ProxyHeaderFailure.late.description))
+        let check = fixture.connect([])
         check.wire?.close(.localClose)
-        ground.loop.turn { ground.reports.failures.count == 2 }
-        #expect(ground.reports.failures[1].reason.fault == nil)
+        fixture.loop.turn { fixture.reports.failures.count == 2 }
+        #expect(fixture.reports.failures[1].reason.fault == nil)
     }
 
     @Test("counts as its client's: a client's limits do not concern others behind the same load balancer")
     func limits() throws {
-        let ground = try Ground()
-        ground.listener.gate = ConnectionLimiter(
+        let fixture = try Fixture()
+        fixture.listener.gate = ConnectionLimiter(
             SourceLimits(
                 connections: 1, attemptsPerSecond: 100, burst: 100, handshakesPerSource: 10, handshakes: 10,
                 sources: 10))
-        let first = ground.connect([Self.header + [1]])
-        let same = ground.connect([Self.header + [2]])
-        let other = ground.connect([Self.ipv6 + [3]])
-        ground.loop.turn { first.input == [1] && other.input == [3] && !same.reasons.isEmpty }
+        let first = fixture.connect([Self.header + [1]])
+        let same = fixture.connect([Self.header + [2]])
+        let other = fixture.connect([Self.ipv6 + [3]])
+        fixture.loop.turn { first.input == [1] && other.input == [3] && !same.reasons.isEmpty }
         #expect(same.input.isEmpty)
-        #expect(ground.reports.refusals.map(\.refusal) == [.connections])
-        #expect(ground.reports.refusals.map(\.peer.address) == ["192.0.2.1:12345"])
-        #expect(ground.reports.failures.isEmpty)
+        #expect(fixture.reports.refusals.map(\.refusal) == [.connections])
+        #expect(fixture.reports.refusals.map(\.peer.address) == ["192.0.2.1:12345"])
+        #expect(fixture.reports.failures.isEmpty)
         first.wire?.close(.localClose)
-        ground.loop.turn { !first.reasons.isEmpty }
-        ground.loop.turnAFewTimes()
-        let again = ground.connect([Self.header + [4]])
-        ground.loop.turn { again.input == [4] }
+        fixture.loop.turn { !first.reasons.isEmpty }
+        fixture.loop.turnAFewTimes()
+        let again = fixture.connect([Self.header + [4]])
+        fixture.loop.turn { again.input == [4] }
     }
 
     @Test("is read as TLS if it comes from elsewhere, so nobody else chooses a source")
     func strangers() throws {
         let tls = try TestTLS()
-        let ground = try Ground(tls: tls)
-        ground.listener.loadBalancers = try NetworkList("127.0.0.2, 10.0.0.0/8")
-        let probe = ground.connect([Self.header])
-        ground.loop.turn { !ground.reports.failures.isEmpty && !probe.reasons.isEmpty }
-        #expect(ground.reports.failures[0].reason == .notTLS(.proxyProtocol2))
-        #expect("\(ground.reports.failures[0].reason)".contains("its address is none of load-balancers"))
-        #expect(ground.reports.failures[0].peer.source?.description == "127.0.0.1")
+        let fixture = try Fixture(tls: tls)
+        fixture.listener.loadBalancers = try NetworkList("127.0.0.2, 10.0.0.0/8")
+        let probe = fixture.connect([Self.header])
+        fixture.loop.turn { !fixture.reports.failures.isEmpty && !probe.reasons.isEmpty }
+        #expect(fixture.reports.failures[0].reason == .notTLS(.proxyProtocol2))
+        #expect("\(fixture.reports.failures[0].reason)".contains("its address is none of load-balancers"))
+        #expect(fixture.reports.failures[0].peer.source?.description == "127.0.0.1")
     }
 }

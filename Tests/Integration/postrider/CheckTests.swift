@@ -11,7 +11,7 @@ import Testing
 @Suite("A check of the configuration")
 struct CheckTests {
     /// A folder with certificates and keys, and the files of one test.
-    private struct Ground {
+    private struct Fixture {
         let folder = DevFolder.fresh()
 
         init() throws { _ = try folder.prepare(topics: [], now: Moment(milliseconds: 1)) }
@@ -46,19 +46,19 @@ struct CheckTests {
         }
     }
 
-    private func onGround(_ body: (Ground) throws -> Void) throws {
-        let ground = try Ground()
-        defer { ground.folder.remove() }
-        try body(ground)
+    private func onGround(_ body: (Fixture) throws -> Void) throws {
+        let fixture = try Fixture()
+        defer { fixture.folder.remove() }
+        try body(fixture)
     }
 
     /// Expects each of these mistakes once, and no other: the place and words of its sentence.
     private func expect(
-        _ found: [String], _ expected: [(place: String, words: String)], in ground: Ground
+        _ found: [String], _ expected: [(place: String, words: String)], in fixture: Fixture
     ) {
         for (place, words) in expected {
             let matching = found.filter {
-                $0.hasPrefix(place.isEmpty ? "" : "\(ground.folder.path)/\(place):") && $0.contains(words)
+                $0.hasPrefix(place.isEmpty ? "" : "\(fixture.folder.path)/\(place):") && $0.contains(words)
             }
             #expect(matching.count == 1, "\(place): \(words), in \(found.joined(separator: "\n"))")
         }
@@ -67,18 +67,18 @@ struct CheckTests {
 
     @Test("finds eighteen mistakes of a relay's configuration at once, each with its line")
     func relay() throws {
-        try onGround { ground in
-            let token = try ground.write("# tokens\nno digest\n", to: "tokens")
-            let trust = try ground.write("nothing", to: "trust.pem")
-            let key = try ground.write(
-                String(contentsOfFile: ground.folder.privateKeyFile, encoding: .utf8), to: "open.key",
+        try onGround { fixture in
+            let token = try fixture.write("# tokens\nno digest\n", to: "tokens")
+            let trust = try fixture.write("nothing", to: "trust.pem")
+            let key = try fixture.write(
+                String(contentsOfFile: fixture.folder.privateKeyFile, encoding: .utf8), to: "open.key",
                 mode: 0o644)
             let text = """
                 provider-address: nowhere
                 device-address:
                   - 127.0.0.1:99999
                 control-address: 127.0.0.1:80
-                certificate: \(ground.folder.path)/missing.pem
+                certificate: \(fixture.folder.path)/missing.pem
                 private-key: \(key)
                 provider-trust: \(trust)
                 metrics-token: \(token)
@@ -92,7 +92,7 @@ struct CheckTests {
                 spellings: [a, b]
                 provider-idle-seconds: ~
                 """
-            let found = try ground.relay(text, environment: ["POSTRIDER_STORAGE": "everything"])
+            let found = try fixture.relay(text, environment: ["POSTRIDER_STORAGE": "everything"])
             expect(
                 found,
                 [
@@ -110,29 +110,29 @@ struct CheckTests {
                     ("postrider.yaml:16", "'spellings' must be one value"),
                     ("postrider.yaml:17", "'provider-idle-seconds' has no value"),
                     ("postrider.yaml", "data-directory is not set"), ("", "POSTRIDER_STORAGE must be"),
-                ], in: ground)
+                ], in: fixture)
         }
     }
 
     @Test("finds mistakes of an agent's configuration and of the manifests of its apps at once")
     func agent() throws {
-        try onGround { ground in
+        try onGround { fixture in
             try FileManager.default.createDirectory(
-                atPath: ground.folder.path + "/apps", withIntermediateDirectories: true,
+                atPath: fixture.folder.path + "/apps", withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700])
-            let trust = try ground.write("nothing", to: "trust.pem")
-            try ground.write(
+            let trust = try fixture.write("nothing", to: "trust.pem")
+            try fixture.write(
                 "topic: no topic!\nprogram: /bin/missing-program\nhandler-timeout: 1 day\nbackgruond: true\n",
                 to: "apps/a.yaml")
-            try ground.write(
+            try fixture.write(
                 "topic: com.example.b\nrun: [bin/true]\nsandbox:\n  memory: much\n", to: "apps/b.yaml")
-            try ground.write("topic: com.example.c\nprogram: /bin/true\n", to: "apps/c.yaml")
-            try ground.write("topic: com.example.c\nprogram: /bin/true\n", to: "apps/d.yaml")
-            try ground.write("topic: [\n", to: "apps/e.yaml")
-            try ground.write("program: /bin/true\n", to: "apps/f.yaml")
+            try fixture.write("topic: com.example.c\nprogram: /bin/true\n", to: "apps/c.yaml")
+            try fixture.write("topic: com.example.c\nprogram: /bin/true\n", to: "apps/d.yaml")
+            try fixture.write("topic: [\n", to: "apps/e.yaml")
+            try fixture.write("program: /bin/true\n", to: "apps/f.yaml")
             let text = """
                 relay: nowhere
-                state: \(ground.folder.path)/state
+                state: \(fixture.folder.path)/state
                 ca: \(trust)
                 notifications: maybe
                 keepalive-seconds: 1
@@ -141,10 +141,10 @@ struct CheckTests {
                     user: no such user
                   - topic: no topic!
                     user: 0
-                apps-directory: \(ground.folder.path)/apps
+                apps-directory: \(fixture.folder.path)/apps
                 """
             expect(
-                try ground.agent(text),
+                try fixture.agent(text),
                 [
                     ("agent.yaml:1", "'relay' must be"), ("agent.yaml:3", "holds no certificate"),
                     ("agent.yaml:4", "'notifications' must be"),
@@ -156,35 +156,35 @@ struct CheckTests {
                     ("apps/b.yaml:4", "'sandbox.memory' must be"),
                     ("apps/d.yaml:1", "c.yaml declares com.example.c too"),
                     ("apps/e.yaml", "this is not YAML"), ("apps/f.yaml:1", "'topic' is missing"),
-                ], in: ground)
+                ], in: fixture)
         }
     }
 
     @Test("finds a key of another certificate, a file that is no YAML, and a directory that is not there")
     func files() throws {
-        try onGround { ground in
-            let stranger = try Ground()
+        try onGround { fixture in
+            let stranger = try Fixture()
             defer { stranger.folder.remove() }
-            let other = ground.good.replacing(
-                ground.folder.privateKeyFile, with: stranger.folder.privateKeyFile)
+            let other = fixture.good.replacing(
+                fixture.folder.privateKeyFile, with: stranger.folder.privateKeyFile)
             expect(
-                try ground.relay(other), [("postrider.yaml:1", "is not the one of the certificate")],
-                in: ground)
-            expect(try ground.relay("a: [\n"), [("postrider.yaml", "this is not YAML")], in: ground)
+                try fixture.relay(other), [("postrider.yaml:1", "is not the one of the certificate")],
+                in: fixture)
+            expect(try fixture.relay("a: [\n"), [("postrider.yaml", "this is not YAML")], in: fixture)
             let agent = "relay: a:1\nstate: s\napps-directory: /nowhere/at/all\n"
-            expect(try ground.agent(agent), [("agent.yaml:3", "cannot be read")], in: ground)
+            expect(try fixture.agent(agent), [("agent.yaml:3", "cannot be read")], in: fixture)
         }
     }
 
     @Test("finds nothing in a good configuration; its exit code is 0, and 2 if something is wrong")
     func good() async throws {
-        let ground = try Ground()
-        defer { ground.folder.remove() }
-        #expect(try ground.relay(ground.good) == [])
-        #expect(try ground.agent("relay: relay.example.org:5223\nstate: s\n") == [])
-        let path = try ground.write(ground.good, to: "good.yaml")
+        let fixture = try Fixture()
+        defer { fixture.folder.remove() }
+        #expect(try fixture.relay(fixture.good) == [])
+        #expect(try fixture.agent("relay: relay.example.org:5223\nstate: s\n") == [])
+        let path = try fixture.write(fixture.good, to: "good.yaml")
         #expect(await Commands.program.run(["check", "--config", path]) == 0)
-        let wrong = try ground.write(ground.good + "\nshards: 0\n", to: "wrong.yaml")
+        let wrong = try fixture.write(fixture.good + "\nshards: 0\n", to: "wrong.yaml")
         #expect(await Commands.program.run(["check", "--config", wrong]) == 2)
         #expect(await Commands.program.run(["check", "--config", wrong, "--agent", path]) == 2)
         #expect(await Commands.program.run(["check", "--config", "/nowhere"]) == 2)
@@ -198,8 +198,8 @@ struct CheckTests {
             "relay: |\n  a\n  b\n", "- ~\n",
         ])
     func ends(_ text: String) throws {
-        try onGround { ground in
-            let (relay, agent) = (try ground.relay(text), try ground.agent(text))
+        try onGround { fixture in
+            let (relay, agent) = (try fixture.relay(text), try fixture.agent(text))
             #expect(!relay.isEmpty && !agent.isEmpty)
         }
     }

@@ -15,7 +15,7 @@ import Testing
 @Suite("A look at the machine")
 struct DoctorTests {
     /// A machine without a fault: its kernel's settings are in a folder of the test, its certificate is valid.
-    final class Ground {
+    final class Fixture {
         let folder = DevFolder.fresh()
         var machine = Machine()
         var relay: RelayConfiguration
@@ -80,11 +80,11 @@ struct DoctorTests {
         let testDescription: String
         let place: String
         let words: String
-        let plant: @Sendable (Ground) throws -> Void
+        let plant: @Sendable (Fixture) throws -> Void
 
         init(
             _ name: String, _ place: String, _ words: String,
-            _ plant: @escaping @Sendable (Ground) throws -> Void
+            _ plant: @escaping @Sendable (Fixture) throws -> Void
         ) {
             (testDescription, self.place, self.words, self.plant) = (name, place, words, plant)
         }
@@ -92,9 +92,9 @@ struct DoctorTests {
 
     @Test("finds nothing wrong with a good one, and leaves nothing in the data directory")
     func good() async throws {
-        let ground = try Ground()
-        #expect(await ground.ofRelay() == [])
-        #expect(try FileManager.default.contentsOfDirectory(atPath: ground.dataDirectory) == [])
+        let fixture = try Fixture()
+        #expect(await fixture.ofRelay() == [])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.dataDirectory) == [])
     }
 
     private static let relayFaults: [Fault] = [
@@ -152,9 +152,9 @@ struct DoctorTests {
 
     @Test("names the one fault of a relay's machine", arguments: relayFaults)
     func relay(_ fault: Fault) async throws {
-        let ground = try Ground()
-        try fault.plant(ground)
-        let findings = await ground.ofRelay()
+        let fixture = try Fixture()
+        try fault.plant(fixture)
+        let findings = await fixture.ofRelay()
         #expect(findings.count == 1, "\(findings)")
         let first = try #require(findings.first)
         #expect(first.place.hasSuffix(fault.place) && first.problem.contains(fault.words), "\(first)")
@@ -163,24 +163,24 @@ struct DoctorTests {
 
     @Test("names failures before warnings")
     func order() async throws {
-        let ground = try Ground()
-        try ground.set("net/core/somaxconn", 128)
-        ground.machine.isClockSynchronised = false
-        ground.names = ["nowhere.invalid"]
-        let findings = await ground.ofRelay()
+        let fixture = try Fixture()
+        try fixture.set("net/core/somaxconn", 128)
+        fixture.machine.isClockSynchronised = false
+        fixture.names = ["nowhere.invalid"]
+        let findings = await fixture.ofRelay()
         #expect(findings.map(\.severity) == [.failure, .warning, .warning])
     }
 
     @Test("names a port that another program uses, and does not mind that of the relay that runs")
     func port() async throws {
-        let ground = try Ground()
+        let fixture = try Fixture()
         let loop = try EventLoop()
         let other = try loop.listen(try SocketAddress("127.0.0.1:0")) { _ in nil }
-        ground.relay.deviceAddresses = [other.address]
-        let findings = await ground.ofRelay()
+        fixture.relay.deviceAddresses = [other.address]
+        let findings = await fixture.ofRelay()
         #expect(findings.map(\.place) == ["\(other.address)"] && findings.first?.severity == .failure)
-        let running = await ground.machine.findings(
-            ofRelay: ground.relay, store: StorePlace(dataDirectory: ground.dataDirectory), names: [],
+        let running = await fixture.machine.findings(
+            ofRelay: fixture.relay, store: StorePlace(dataDirectory: fixture.dataDirectory), names: [],
             isRunning: true)
         #expect(running == [])
         withExtendedLifetime(other) {}
@@ -189,37 +189,37 @@ struct DoctorTests {
     @Test("names a store's file of another user")
     func stray() async throws {
         guard geteuid() == 0 else { return }
-        let ground = try Ground()
-        let path = ground.dataDirectory + "/queue.sqlite"
+        let fixture = try Fixture()
+        let path = fixture.dataDirectory + "/queue.sqlite"
         try "".write(toFile: path, atomically: false, encoding: .utf8)
         try FileManager.default.setAttributes([.ownerAccountID: 4711], ofItemAtPath: path)
-        let findings = await ground.ofRelay()
+        let findings = await fixture.ofRelay()
         #expect(findings.map(\.place) == [path])
     }
 
     @Test("of a device tries the way to its relay: the name, the port, the chain, the certificate's name")
     func agent() async throws {
-        let ground = try Ground()
-        let authority = ground.folder.authorityFile
-        let relay = try await Relay.start(ground.relay, log: .none, openStore: { MemoryStore() })
+        let fixture = try Fixture()
+        let authority = fixture.folder.authorityFile
+        let relay = try await Relay.start(fixture.relay, log: .none, openStore: { MemoryStore() })
         let port = try #require(relay.deviceAddresses.first?.port)
-        #expect(try await ground.ofAgent(at: "localhost:\(port)", trust: authority) == [])
+        #expect(try await fixture.ofAgent(at: "localhost:\(port)", trust: authority) == [])
 
-        let unknown = try await ground.ofAgent(at: "relay.invalid:\(port)", trust: authority)
+        let unknown = try await fixture.ofAgent(at: "relay.invalid:\(port)", trust: authority)
         #expect(unknown.map(\.place) == ["relay.invalid"])
 
-        let other = try Ground()
-        let untrusted = try await ground.ofAgent(at: "localhost:\(port)", trust: other.folder.authorityFile)
+        let other = try Fixture()
+        let untrusted = try await fixture.ofAgent(at: "localhost:\(port)", trust: other.folder.authorityFile)
         #expect(untrusted.map(\.place) == ["localhost:\(port)"])
         #expect(untrusted.first?.problem.contains("certificate") == true, "\(untrusted)")
 
-        let misnamed = try await ground.ofAgent(at: "127.0.0.2:\(port)", trust: authority)
+        let misnamed = try await fixture.ofAgent(at: "127.0.0.2:\(port)", trust: authority)
         #expect(misnamed.map(\.place) == ["127.0.0.2:\(port)"], "\(misnamed)")
-        let absent = try await ground.ofAgent(at: "localhost:\(port)", trust: "/nowhere/ca.pem")
+        let absent = try await fixture.ofAgent(at: "localhost:\(port)", trust: "/nowhere/ca.pem")
         #expect(absent.map(\.place) == ["/nowhere/ca.pem"])
 
         await relay.stop()
-        let refused = try await ground.ofAgent(at: "127.0.0.1:\(port)", trust: authority)
+        let refused = try await fixture.ofAgent(at: "127.0.0.1:\(port)", trust: authority)
         #expect(refused.first?.problem.contains("refused") == true, "\(refused)")
     }
 

@@ -145,7 +145,7 @@ struct TraceCommandTests {
 
     @Test("asks for what the user wants")
     func path() throws {
-        let path = { try TraceOrder(TraceCommand.table.parse($0)).path }
+        let path = { try TraceArguments(TraceCommand.table.parse($0)).path }
         #expect(try path([]) == "/v1/trace")
         #expect(try path([Self.identity]) == "/v1/trace?id=\(Self.identity)")
         #expect(
@@ -157,7 +157,7 @@ struct TraceCommandTests {
 
     @Test("follows the pushes that are wanted, in the order of time")
     func follower() throws {
-        let order = try TraceOrder(TraceCommand.table.parse(["--topic", "com.example.app"]))
+        let order = try TraceArguments(TraceCommand.table.parse(["--topic", "com.example.app"]))
         var follower = TraceFollower(order)
         let trace = try Self.trace(Self.event(1_000_005, "sent") + "," + Self.event(1_000_002, "stored"))
         let push = trace.pushes[0]

@@ -11,23 +11,22 @@ struct ChannelRegistryTests {
     private static let now = Samples.now
 
     /// A channel registry and a ledger that obeys the test.
-    private struct Rig {
+    private struct Home {
         var registry = ChannelRegistry()
         /// The changes that the registry has asked the ledger for and that are not committed, oldest first.
         var waiting: [(change: RegistryChange, step: ChannelRegistry.Step)] = []
         var answers: [Int: ChannelAnswer] = [:]
         var published: [Broadcast] = []
         var ended: [ChannelIdentity] = []
-        private var lastStream = 0
-        private var lastName: UInt64 = 0
+        private var (lastStream, lastName) = (0, UInt64(0))
 
-        mutating func order(_ order: ChannelOrder, of owner: ChannelOwner = owner) -> Int {
+        mutating func order(_ order: ChannelCommand, of owner: ChannelOwner = owner) -> Int {
             lastStream += 1
             lastName += 1
             let name = ChannelIdentity(high: 7, low: lastName)
             var effects: [ChannelRegistry.Effect] = []
-            registry.work(
-                off: order, of: owner, for: Samples.replyAddress(lastStream), now: now, draw: { name },
+            registry.handle(
+                order, of: owner, for: Samples.replyAddress(lastStream), now: now, draw: { name },
                 &effects)
             take(effects)
             return lastStream
@@ -102,170 +101,173 @@ struct ChannelRegistryTests {
 
     @Test("A channel is there when it is durable, and the provider learns its name then")
     func creation() throws {
-        var rig = Rig()
-        let first = rig.order(.create(.mostRecent))
-        #expect(rig.answers[first] == nil && rig.registry.count == 0)
-        rig.commit()
-        guard case .created(let identity) = rig.answers[first] else { throw Failure(sentence: "none") }
-        let read = rig.order(.read(identity))
-        #expect(rig.answers[read] == .settings(.mostRecent) && rig.find(identity).isKnown)
-        let second = rig.order(.create(.nothing))
-        rig.commit(failure: .internalServerError)
-        #expect(rig.answers[second] == .rejected(.internalServerError) && rig.registry.count == 1)
-        let list = rig.order(.list)
-        #expect(rig.answers[list] == .list([identity]))
+        var home = Home()
+        let first = home.order(.create(.mostRecent))
+        #expect(home.answers[first] == nil && home.registry.count == 0)
+        home.commit()
+        guard case .created(let identity) = home.answers[first] else { throw Failure(sentence: "none") }
+        let read = home.order(.read(identity))
+        #expect(home.answers[read] == .settings(.mostRecent) && home.find(identity).isKnown)
+        let second = home.order(.create(.nothing))
+        home.commit(failure: .internalServerError)
+        #expect(home.answers[second] == .rejected(.internalServerError) && home.registry.count == 1)
+        let list = home.order(.list)
+        #expect(home.answers[list] == .list([identity]))
     }
 
     @Test("Channels belong to one app in one environment")
     func ownership() throws {
-        var rig = Rig()
-        let identity = try rig.create(.nothing)
+        var home = Home()
+        let identity = try home.create(.nothing)
         for stranger in [
             ChannelOwner(topic: Samples.topic, environment: .development),
             ChannelOwner(topic: Samples.otherTopic, environment: .production),
         ] {
-            let orders: [ChannelOrder] = [
+            let orders: [ChannelCommand] = [
                 .read(identity), .remove(identity),
                 .broadcast(
                     broadcast(1, to: identity, until: .nowOrNever), isNowOrNever: true, by: .certificate),
             ]
             for order in orders {
-                let stream = rig.order(order, of: stranger)
-                #expect(rig.answers[stream] == .rejected(.channelNotRegistered))
+                let stream = home.order(order, of: stranger)
+                #expect(home.answers[stream] == .rejected(.channelNotRegistered))
             }
-            let list = rig.order(.list, of: stranger)
-            #expect(rig.answers[list] == .list([]))
+            let list = home.order(.list, of: stranger)
+            #expect(home.answers[list] == .list([]))
         }
     }
 
     @Test("An app has ten thousand channels at most, those included that are on their way")
     func limit() throws {
-        var rig = Rig()
-        let streams = (0..<Limits.channelsPerApp + 1).map { _ in rig.order(.create(.nothing)) }
-        #expect(rig.answers[streams[Limits.channelsPerApp]] == .rejected(.cannotCreateChannel))
-        rig.commit()
-        guard case .created(let first) = rig.answers[streams[0]] else { throw Failure(sentence: "none") }
-        let refused = rig.order(.create(.nothing))
-        #expect(rig.answers[refused] == .rejected(.cannotCreateChannel))
-        _ = rig.order(.remove(first))
-        rig.commit()
-        _ = try rig.create(.nothing)
-        _ = try rig.create(.nothing, of: ChannelOwner(topic: Samples.topic, environment: .development))
+        var home = Home()
+        let streams = (0..<Limits.channelsPerApp + 1).map { _ in home.order(.create(.nothing)) }
+        #expect(home.answers[streams[Limits.channelsPerApp]] == .rejected(.cannotCreateChannel))
+        home.commit()
+        guard case .created(let first) = home.answers[streams[0]] else { throw Failure(sentence: "none") }
+        let refused = home.order(.create(.nothing))
+        #expect(home.answers[refused] == .rejected(.cannotCreateChannel))
+        _ = home.order(.remove(first))
+        home.commit()
+        _ = try home.create(.nothing)
+        _ = try home.create(.nothing, of: ChannelOwner(topic: Samples.topic, environment: .development))
     }
 
     @Test("What is deleted is gone when that is durable, with what it has stored, and everybody is told")
     func removal() throws {
-        var rig = Rig()
-        let identity = try rig.create(.mostRecent)
-        let failed = rig.order(.remove(identity))
-        rig.commit(failure: .internalServerError)
-        #expect(rig.answers[failed] == .rejected(.internalServerError) && rig.ended.isEmpty)
-        let done = rig.order(.remove(identity))
-        #expect(rig.answers[done] == nil && rig.find(identity).isKnown)
-        rig.commit()
-        #expect(rig.answers[done] == .removed && rig.ended == [identity] && !rig.find(identity).isKnown)
-        let again = rig.order(.remove(identity))
-        #expect(rig.answers[again] == .rejected(.channelNotRegistered))
+        var home = Home()
+        let identity = try home.create(.mostRecent)
+        let failed = home.order(.remove(identity))
+        home.commit(failure: .internalServerError)
+        #expect(home.answers[failed] == .rejected(.internalServerError) && home.ended.isEmpty)
+        let done = home.order(.remove(identity))
+        #expect(home.answers[done] == nil && home.find(identity).isKnown)
+        home.commit()
+        #expect(
+            home.answers[done] == .removed && home.ended == [identity]
+                && !home.find(identity).isKnown)
+        let again = home.order(.remove(identity))
+        #expect(home.answers[again] == .rejected(.channelNotRegistered))
     }
 
     @Test("A channel that stores nothing publishes at once, and takes only what is now or never")
     func storesNothing() throws {
-        var rig = Rig()
-        let identity = try rig.create(.nothing)
-        let sent = rig.order(
+        var home = Home()
+        let identity = try home.create(.nothing)
+        let sent = home.order(
             .broadcast(broadcast(1, to: identity, until: .nowOrNever), isNowOrNever: true, by: .certificate))
-        #expect(rig.answers[sent] == .accepted && rig.published.count == 1 && rig.waiting.isEmpty)
+        #expect(home.answers[sent] == .accepted && home.published.count == 1 && home.waiting.isEmpty)
         for expiration in [Expiration.nowOrNever, .at(Self.now.advanced(byMilliseconds: 5))] {
-            let refused = rig.order(
+            let refused = home.order(
                 .broadcast(
                     broadcast(2, to: identity, until: expiration), isNowOrNever: false, by: .certificate))
-            #expect(rig.answers[refused] == .rejected(.badExpirationDate))
+            #expect(home.answers[refused] == .rejected(.badExpirationDate))
         }
-        #expect(rig.published.count == 1 && rig.find(identity).stored == nil)
+        #expect(home.published.count == 1 && home.find(identity).stored == nil)
     }
 
     @Test("A channel that stores keeps the newest, and publishes what is durable, in order")
     func storesMostRecent() throws {
-        var rig = Rig()
-        let identity = try rig.create(.mostRecent)
+        var home = Home()
+        let identity = try home.create(.mostRecent)
         let all = (1...3).map { broadcast($0, to: identity) }
-        let streams = all.map { rig.order(.broadcast($0, isNowOrNever: false, by: .certificate)) }
-        #expect(rig.published.isEmpty && streams.allSatisfy { rig.answers[$0] == nil })
-        rig.commit()
-        #expect(rig.published == all && streams.allSatisfy { rig.answers[$0] == .accepted })
-        #expect(rig.find(identity).stored == all[2])
-        let failed = rig.order(.broadcast(broadcast(4, to: identity), isNowOrNever: false, by: .certificate))
-        rig.commit(failure: .internalServerError)
-        #expect(rig.answers[failed] == .rejected(.internalServerError) && rig.published.count == 3)
-        #expect(rig.find(identity).stored == all[2], "what was promised stays")
+        let streams = all.map { home.order(.broadcast($0, isNowOrNever: false, by: .certificate)) }
+        #expect(home.published.isEmpty && streams.allSatisfy { home.answers[$0] == nil })
+        home.commit()
+        #expect(home.published == all && streams.allSatisfy { home.answers[$0] == .accepted })
+        #expect(home.find(identity).stored == all[2])
+        let failed = home.order(
+            .broadcast(broadcast(4, to: identity), isNowOrNever: false, by: .certificate))
+        home.commit(failure: .internalServerError)
+        #expect(home.answers[failed] == .rejected(.internalServerError) && home.published.count == 3)
+        #expect(home.find(identity).stored == all[2], "what was promised stays")
     }
 
     @Test("A device is given what is stored unless it has it, or it is too late")
     func replay() throws {
-        var rig = Rig()
-        let identity = try rig.create(.mostRecent)
+        var home = Home()
+        let identity = try home.create(.mostRecent)
         let stored = broadcast(1, to: identity)
-        _ = rig.order(.broadcast(stored, isNowOrNever: false, by: .certificate))
-        rig.commit()
-        #expect(rig.find(identity).stored == stored)
-        #expect(rig.find(identity, last: NotificationIdentity(high: 1, low: 9)).stored == stored)
-        #expect(rig.find(identity, last: stored.identity) == (true, nil))
+        _ = home.order(.broadcast(stored, isNowOrNever: false, by: .certificate))
+        home.commit()
+        #expect(home.find(identity).stored == stored)
+        #expect(home.find(identity, last: NotificationIdentity(high: 1, low: 9)).stored == stored)
+        #expect(home.find(identity, last: stored.identity) == (true, nil))
         // Another broadcast may have had the same identity before.
         #expect(
-            rig.find(identity, last: stored.identity, lastAcceptedAt: stored.acceptedAt) == (true, nil))
+            home.find(identity, last: stored.identity, lastAcceptedAt: stored.acceptedAt) == (true, nil))
         let before = stored.acceptedAt.advanced(byMilliseconds: -1)
-        #expect(rig.find(identity, last: stored.identity, lastAcceptedAt: before).stored == stored)
-        #expect(rig.find(identity, at: Self.now.advanced(byMilliseconds: 1000)) == (true, nil))
+        #expect(home.find(identity, last: stored.identity, lastAcceptedAt: before).stored == stored)
+        #expect(home.find(identity, at: Self.now.advanced(byMilliseconds: 1000)) == (true, nil))
         // A newer broadcast that is not stored removes the stored one, so that no old broadcast follows a newer one.
-        _ = rig.order(
+        _ = home.order(
             .broadcast(broadcast(2, to: identity, until: .nowOrNever), isNowOrNever: true, by: .certificate))
-        rig.commit()
-        #expect(rig.find(identity) == (true, nil))
+        home.commit()
+        #expect(home.find(identity) == (true, nil))
     }
 
     @Test("What has expired is swept, but never what is younger")
     func sweep() throws {
-        var rig = Rig()
-        let identity = try rig.create(.mostRecent)
-        _ = rig.order(.broadcast(broadcast(1, to: identity), isNowOrNever: false, by: .certificate))
-        rig.commit()
-        rig.sweep(at: Self.now.advanced(byMilliseconds: 999))
-        #expect(rig.waiting.isEmpty)
+        var home = Home()
+        let identity = try home.create(.mostRecent)
+        _ = home.order(.broadcast(broadcast(1, to: identity), isNowOrNever: false, by: .certificate))
+        home.commit()
+        home.sweep(at: Self.now.advanced(byMilliseconds: 999))
+        #expect(home.waiting.isEmpty)
         let late = Self.now.advanced(byMilliseconds: 1000)
         let younger = broadcast(2, to: identity, until: .at(late.advanced(byMilliseconds: 50)))
-        _ = rig.order(.broadcast(younger, isNowOrNever: false, by: .certificate))
-        rig.sweep(at: late)
-        #expect(rig.waiting.count == 1, "one that is on its way to the disk will replace it")
-        rig.commit()
-        rig.sweep(at: late)
-        #expect(rig.waiting.isEmpty && rig.find(identity, at: late).stored == younger)
-        rig.sweep(at: late.advanced(byMilliseconds: 50))
-        #expect(rig.waiting.map(\.change) == [.removeBroadcast(of: identity)])
+        _ = home.order(.broadcast(younger, isNowOrNever: false, by: .certificate))
+        home.sweep(at: late)
+        #expect(home.waiting.count == 1, "one that is on its way to the disk will replace it")
+        home.commit()
+        home.sweep(at: late)
+        #expect(home.waiting.isEmpty && home.find(identity, at: late).stored == younger)
+        home.sweep(at: late.advanced(byMilliseconds: 50))
+        #expect(home.waiting.map(\.change) == [.removeBroadcast(of: identity)])
     }
 
     @Test("What was on the disk is there again")
     func restoring() throws {
-        var rig = Rig()
+        var home = Home()
         let record = ChannelRecord(
             identity: ChannelIdentity(high: 1, low: 1), owner: Self.owner, storage: .mostRecent,
             createdAt: Self.now)
-        rig.registry.restore(record)
-        rig.registry.restore(broadcast(1, to: record.identity))
-        rig.registry.restore(broadcast(2, to: ChannelIdentity(high: 9, low: 9)))
-        #expect(rig.find(record.identity).stored?.identity == NotificationIdentity(high: 1, low: 1))
-        #expect(!rig.find(ChannelIdentity(high: 9, low: 9)).isKnown)
+        home.registry.restore(record)
+        home.registry.restore(broadcast(1, to: record.identity))
+        home.registry.restore(broadcast(2, to: ChannelIdentity(high: 9, low: 9)))
+        #expect(home.find(record.identity).stored?.identity == NotificationIdentity(high: 1, low: 1))
+        #expect(!home.find(ChannelIdentity(high: 9, low: 9)).isKnown)
     }
 
     @Test("An app that may not have channels any more loses those that it has, and no other does")
     func forbidden() throws {
-        var rig = Rig()
+        var home = Home()
         let other = ChannelOwner(topic: Samples.otherTopic, environment: .production)
-        let (mine, theirs) = (try rig.create(.nothing), try rig.create(.nothing, of: other))
+        let (mine, theirs) = (try home.create(.nothing), try home.create(.nothing, of: other))
         var effects: [ChannelRegistry.Effect] = []
-        rig.registry.removeChannels(where: { $0 == Self.owner }, &effects)
-        rig.take(effects)
-        rig.commit()
-        #expect(rig.ended == [mine] && rig.registry.count == 1 && theirs != mine)
+        home.registry.removeChannels(where: { $0 == Self.owner }, &effects)
+        home.take(effects)
+        home.commit()
+        #expect(home.ended == [mine] && home.registry.count == 1 && theirs != mine)
     }
 }
 

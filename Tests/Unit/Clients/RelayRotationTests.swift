@@ -8,7 +8,7 @@ import Testing
 @Suite("A client whose relay has several addresses")
 struct RelayRotationTests {
     /// The rotation with its clock: each wait passes.
-    private struct Rig {
+    private struct Fixture {
         var rotation: RelayRotation
         var now: UInt64 = 1_000_000_000
 
@@ -35,65 +35,65 @@ struct RelayRotationTests {
 
     @Test("tries them in their order, and then each one when its own back-off is over")
     func order() {
-        var rig = Rig(of: 3)
+        var fixture = Fixture(of: 3)
         // The pauses of 0.5 s at each turn make the first back-off, of 1 s, end with the third failure.
-        #expect((0..<5).map { _ in rig.end() } == [1, 2, 0, 1, 2])
-        let before = rig.now
+        #expect((0..<5).map { _ in fixture.end() } == [1, 2, 0, 1, 2])
+        let before = fixture.now
         // The first one has failed twice: its back-off was 2 s.
-        #expect(rig.end() == 0 && rig.now > before)
+        #expect(fixture.end() == 0 && fixture.now > before)
     }
 
     @Test("waits with growing pauses when all have failed, as with a single address")
     func backoff() {
-        var (single, pauses) = (Rig(of: 1), [UInt64]())
+        var (single, pauses) = (Fixture(of: 1), [UInt64]())
         for _ in 0..<5 {
             let before = single.now
             #expect(single.end() == 0)
             pauses.append((single.now - before) / 1_000_000_000)
         }
         #expect(pauses == [1, 2, 4, 8, 8])
-        var rig = Rig(of: 2)
-        let attempts = (0..<40).compactMap { _ in rig.end() }
+        var fixture = Fixture(of: 2)
+        let attempts = (0..<40).compactMap { _ in fixture.end() }
         // With 8 s for each address at most, and 0.5 s at each turn, the two cannot take less.
         #expect(attempts.count == 40 && attempts.contains(0) && attempts.contains(1))
-        #expect(rig.now > 40 / 2 * 6 * 1_000_000_000)
+        #expect(fixture.now > 40 / 2 * 6 * 1_000_000_000)
     }
 
     @Test("stays with the address of a link that was up, and returns to the preferred one with the next link")
     func preference() {
-        var rig = Rig(of: 3)
-        #expect(rig.end(up: 60_000) == 0)
-        #expect(rig.end() == 1)
+        var fixture = Fixture(of: 3)
+        #expect(fixture.end(up: 60_000) == 0)
+        #expect(fixture.end() == 1)
         // The preferred address has failed just now.
-        #expect(rig.end(up: 1) == 1)
-        #expect(rig.end(up: 60_000) == 0)
-        #expect(rig.end() == 1)
+        #expect(fixture.end(up: 1) == 1)
+        #expect(fixture.end(up: 60_000) == 0)
+        #expect(fixture.end() == 1)
     }
 
     @Test("does not escape to another address from what the relay asks for")
     func asked() {
-        var rig = Rig(of: 2)
+        var fixture = Fixture(of: 2)
         for end in [goodbye(.overloaded, retryAfterMilliseconds: 5000), goodbye(.replaced)] {
-            let before = rig.now
-            #expect(rig.end(end) == 0)
-            #expect(rig.now - before >= 5_000_000_000)
+            let before = fixture.now
+            #expect(fixture.end(end) == 0)
+            #expect(fixture.now - before >= 5_000_000_000)
         }
-        #expect(rig.end(goodbye(.shutdown)) == 1)
+        #expect(fixture.end(goodbye(.shutdown)) == 1)
     }
 
     @Test("gives up only when none of them knows the device")
     func identity() {
-        var rig = Rig(of: 2)
-        #expect(rig.end(unknown) == 1)
-        let before = rig.now
+        var fixture = Fixture(of: 2)
+        #expect(fixture.end(unknown) == 1)
+        let before = fixture.now
         // The second address does not answer: it is tried again before the first one, which knows nothing.
-        #expect(rig.end() == 1 && rig.now - before < 60_000_000_000)
-        #expect(rig.end(unknown) == nil)
-        rig.rotation.restart()
-        #expect(rig.rotation.current == 0 && rig.end(unknown) == 1)
-        #expect(rig.end(up: 60_000) == 0)
-        #expect(rig.end(unknown) == 1 && rig.end(unknown) == nil)
-        var single = Rig(of: 1)
+        #expect(fixture.end() == 1 && fixture.now - before < 60_000_000_000)
+        #expect(fixture.end(unknown) == nil)
+        fixture.rotation.restart()
+        #expect(fixture.rotation.current == 0 && fixture.end(unknown) == 1)
+        #expect(fixture.end(up: 60_000) == 0)
+        #expect(fixture.end(unknown) == 1 && fixture.end(unknown) == nil)
+        var single = Fixture(of: 1)
         #expect(single.end(unknown) == nil)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 @Suite("The membership of a node")
 struct MembershipTests {
     /// A membership on a database that answers at once.
-    private final class Rig {
+    private final class Fixture {
         let store: MemoryClusterStore
         private var membership: Membership
         var now: UInt64 = 0
@@ -67,13 +67,13 @@ struct MembershipTests {
     @Test("begins with all partitions if the node is alone, and ends without any")
     func alone() throws {
         let cluster = MemoryCluster()
-        let rig = try Rig("a", in: cluster)
-        let orders = try rig.pass(10)
+        let fixture = try Fixture("a", in: cluster)
+        let orders = try fixture.pass(10)
         #expect(orders == [.resume, .load(Set(cluster.placement.partitions), generation: 2)])
-        #expect(rig.served == 1024)
-        try rig.leave()
-        #expect(rig.orders.last == .end)
-        #expect(rig.served == 0 && cluster.placement.free.count == 1024)
+        #expect(fixture.served == 1024)
+        try fixture.leave()
+        #expect(fixture.orders.last == .end)
+        #expect(fixture.served == 0 && cluster.placement.free.count == 1024)
     }
 
     @Test(
@@ -81,7 +81,7 @@ struct MembershipTests {
     )
     func second() throws {
         let cluster = MemoryCluster()
-        let (first, second) = (try Rig("a", in: cluster), try Rig("b", in: cluster))
+        let (first, second) = (try Fixture("a", in: cluster), try Fixture("b", in: cluster))
         _ = try first.pass(10)
         for _ in 0..<700 {
             #expect(first.served + second.served <= 1024)
@@ -101,28 +101,28 @@ struct MembershipTests {
 
     @Test("stops to serve before others may take over, and goes on if nobody has")
     func suspension() throws {
-        let rig = try Rig("a", in: MemoryCluster())
-        _ = try rig.pass(1000)
-        rig.isCut = true
-        #expect(try rig.pass(900).isEmpty && rig.served == 1024)
-        #expect(try rig.pass(400) == [.suspend] && rig.served == 0)
-        rig.isCut = false
-        #expect(try rig.pass(300) == [.resume] && rig.served == 1024)
+        let fixture = try Fixture("a", in: MemoryCluster())
+        _ = try fixture.pass(1000)
+        fixture.isCut = true
+        #expect(try fixture.pass(900).isEmpty && fixture.served == 1024)
+        #expect(try fixture.pass(400) == [.suspend] && fixture.served == 0)
+        fixture.isCut = false
+        #expect(try fixture.pass(300) == [.resume] && fixture.served == 1024)
     }
 
     @Test("is refused if a node of the same name is alive, and waits for one that is not")
     func namesakes() throws {
         let cluster = MemoryCluster()
-        let first = try Rig("a", in: cluster)
+        let first = try Fixture("a", in: cluster)
         _ = try first.pass(10)
-        let second = try Rig("a", in: cluster)
+        let second = try Fixture("a", in: cluster)
         for _ in 0..<100 { _ = (try first.pass(0), try second.pass(0)) }
         #expect(second.orders.isEmpty && second.served == 0 && first.served == 1024)
-        let third = try Rig("a", in: cluster)
+        let third = try Fixture("a", in: cluster)
         #expect(try third.pass(1400).isEmpty)
         #expect(try third.pass(300).first == .resume && third.served == 1024)
         var refusals: [MembershipOrder] = []
-        let fourth = try Rig("a", in: cluster)
+        let fourth = try Fixture("a", in: cluster)
         for _ in 0..<100 { refusals += (try third.pass(0), try fourth.pass(0)).1 }
         #expect(refusals == [.refuse])
     }

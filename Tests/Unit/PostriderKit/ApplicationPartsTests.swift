@@ -70,7 +70,7 @@ struct ApplicationPartsTests {
 
     @Test("A channel that the application wants again outlives the answer to its older wish")
     func channels() throws {
-        let wishes = ChannelWishes()
+        let wishes = RequestedSubscriptions()
         let channel = try #require(ChannelIdentity("AAAAAAAAAAAAAAAAAAAAAA=="))
         #expect(try wishes.set(channel, isWanted: false))
         #expect(try !wishes.set(channel, isWanted: true))

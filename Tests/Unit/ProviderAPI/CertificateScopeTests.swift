@@ -30,12 +30,12 @@ struct CertificateScopeTests {
             certificate(topics: many),
             certificate(production: false, isVerified: false),
         ] {
-            let line = ProviderLine()
+            let line = AuthenticatedConnection()
             #expect(line.show(bad) == .badCertificate)
             #expect(line.push("bearer " + Provider.goodToken) == nil, "nothing of it is kept")
         }
-        #expect(ProviderLine().show(nil) == nil)
-        #expect(ProviderLine().show(certificate(topics: many.dropLast(2))) == nil)
+        #expect(AuthenticatedConnection().show(nil) == nil)
+        #expect(AuthenticatedConnection().show(certificate(topics: many.dropLast(2))) == nil)
     }
 
     @Test(
@@ -51,13 +51,13 @@ struct CertificateScopeTests {
         for environment in PostriderNotifications.Environment.allCases {
             let shown = certificate(development: development, production: production)
             let expected: Rejection? = good.contains(environment) ? nil : .badCertificateEnvironment
-            #expect(ProviderLine(in: environment).show(shown) == expected)
+            #expect(AuthenticatedConnection(in: environment).show(shown) == expected)
         }
     }
 
     @Test("makes authorization void, for as long as the connection lives (3.3, Mixing)")
     func authorization() {
-        let line = ProviderLine()
+        let line = AuthenticatedConnection()
         #expect(line.show(certificate()) == nil)
         for authorization in [nil, "", "basic x", "bearer a.b.c", "bearer " + Provider.goodToken] {
             #expect(line.push(authorization) == nil)

@@ -44,7 +44,7 @@ struct ChannelRequestValidatorTests {
     private func admit(
         _ kind: Kind, _ changes: [String: String?] = [:], body: String? = nil, doubled: [String] = [],
         authority: AccessPolicy = Provider.shared.authority, isStrict: Bool = false
-    ) -> Result<(order: ChannelOrder, owner: ChannelOwner), Rejection> {
+    ) -> Result<(order: ChannelCommand, owner: ChannelOwner), Rejection> {
         var block = HeaderBlock()
         let fields = Provider.shared.fields(
             ["apns-topic": nil, "apns-push-type": nil].merging(kind.fields.merging(changes) { $1 }) { $1 })

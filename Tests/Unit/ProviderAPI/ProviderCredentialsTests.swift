@@ -59,7 +59,7 @@ struct ProviderCredentialsTests {
         ] as [(String, String, Rejection?)]
     )
     func binding(_ first: String, _ second: String, _ expected: Rejection?) {
-        let line = ProviderLine(Keys.authority)
+        let line = AuthenticatedConnection(Keys.authority)
         let token = Keys.bearer(first)
         #expect(line.push(token) == nil)
         #expect(line.push(Keys.bearer(second)) == expected)
@@ -77,13 +77,13 @@ struct ProviderCredentialsTests {
     )
     func environment(_ key: String, _ environment: PostriderNotifications.Environment, _ expected: Rejection?)
     {
-        #expect(ProviderLine(Keys.authority, in: environment).push(Keys.bearer(key)) == expected)
+        #expect(AuthenticatedConnection(Keys.authority, in: environment).push(Keys.bearer(key)) == expected)
     }
 
     @Test("of a revoked key are forbidden; of a removed one they are invalid (3.2)")
     func revoked() {
-        #expect(ProviderLine(Keys.authority).push(Keys.bearer("REVOKED")) == .forbidden)
-        let line = ProviderLine(Keys.authority)
+        #expect(AuthenticatedConnection(Keys.authority).push(Keys.bearer("REVOKED")) == .forbidden)
+        let line = AuthenticatedConnection(Keys.authority)
         let token = Keys.bearer("TEAM-A")
         #expect(line.push(token) == nil)
         line.authority = Provider.authority(
@@ -97,7 +97,7 @@ struct ProviderCredentialsTests {
 
     @Test("are checked in the contract's order when several things are wrong (4.4)")
     func order() {
-        let line = ProviderLine(Keys.authority)
+        let line = AuthenticatedConnection(Keys.authority)
         #expect(line.push(Keys.bearer("TEAM-A")) == nil)
         let old: Int64 = -120
         // Each token has the faults of all lines after it as well, where that is possible.
@@ -113,7 +113,7 @@ struct ProviderCredentialsTests {
 
     @Test("bind with the first that is accepted, not with one that is refused (3.2)")
     func firstAccepted() {
-        let line = ProviderLine(Keys.authority)
+        let line = AuthenticatedConnection(Keys.authority)
         #expect(line.push(Keys.bearer("OTHER", issuedAt: -61)) == .expiredProviderToken)
         #expect(line.push(Keys.bearer("TOPIC-A", issuedAt: 61)) == .expiredProviderToken)
         #expect(line.push(Keys.bearer("TEAM-A")) == nil)
@@ -128,7 +128,7 @@ struct ProviderCredentialsTests {
         ] as [(Int64, Int64, Rejection?)]
     )
     func updates(_ minutes: Int64, _ seconds: Int64, _ expected: Rejection?) {
-        let line = ProviderLine(Keys.authority)
+        let line = AuthenticatedConnection(Keys.authority)
         #expect(line.push(Keys.bearer("TEAM-A")) == nil)
         let other = Keys.bearer("TEAM-A", 1)
         #expect(line.push(other, at: Keys.after(minutes: minutes, seconds: seconds)) == expected)
@@ -136,7 +136,7 @@ struct ProviderCredentialsTests {
 
     @Test("may change again only so long after the change before, and to nobody's older token (3.2)")
     func laterUpdates() {
-        let line = ProviderLine(Keys.authority)
+        let line = AuthenticatedConnection(Keys.authority)
         let tokens = (0...2).map { Keys.bearer("TEAM-A", $0) }
         #expect(line.push(tokens[0]) == nil)
         #expect(line.push(tokens[1], at: Keys.after(minutes: 19)) == nil)
@@ -145,12 +145,12 @@ struct ProviderCredentialsTests {
         #expect(line.push(tokens[0], at: Keys.after(minutes: 37)) == .tooManyProviderTokenUpdates)
         #expect(line.push(tokens[2], at: Keys.after(minutes: 37)) == .tooManyProviderTokenUpdates)
         #expect(line.push(tokens[2], at: Keys.after(minutes: 38)) == nil)
-        #expect(ProviderLine(Keys.authority).push(tokens[0], at: Keys.after(minutes: 38)) == nil)
+        #expect(AuthenticatedConnection(Keys.authority).push(tokens[0], at: Keys.after(minutes: 38)) == nil)
     }
 
     @Test("are the same token in whatever way its header is written")
     func writing() {
-        let line = ProviderLine(Keys.authority)
+        let line = AuthenticatedConnection(Keys.authority)
         let bearer = Keys.bearer("TEAM-A")
         #expect(line.push(bearer) == nil)
         #expect(line.push(bearer.replacing("bearer ", with: "BEARER  ")) == nil)
@@ -162,7 +162,7 @@ struct ProviderCredentialsTests {
 
     @Test("of a related key are no update, and each of the two keys has its own limit (3.2)")
     func related() {
-        let line = ProviderLine(Keys.authority)
+        let line = AuthenticatedConnection(Keys.authority)
         let (a, b) = (Keys.bearer("TOPIC-A"), Keys.bearer("TOPIC-B"))
         #expect(line.push(a) == nil)
         #expect(line.push(b, at: Keys.after(minutes: 10)) == nil)
@@ -178,7 +178,7 @@ struct ProviderCredentialsTests {
 
     @Test("that have expired are replaced at any time, on the same connection (3.2)")
     func expired() {
-        let line = ProviderLine(Keys.authority)
+        let line = AuthenticatedConnection(Keys.authority)
         let old = Keys.bearer("TEAM-A", issuedAt: -55)
         #expect(line.push(old) == nil)
         #expect(line.push(old, at: Keys.after(minutes: 5)) == nil)
@@ -207,7 +207,7 @@ struct ProviderCredentialsTests {
 
     @Test("whose key ends are refused from its end on, and may then be replaced at any time")
     func ended() {
-        let line = ProviderLine(
+        let line = AuthenticatedConnection(
             Provider.authority(
                 generation: 1,
                 records: [Keys.record("TEAM-A", endsAt: Keys.after(minutes: 5)), Keys.record("TEAM-B")]))
@@ -221,7 +221,7 @@ struct ProviderCredentialsTests {
 
     @Test("whose key was revoked, removed or changed are replaced at any time", arguments: 0..<4)
     func withdrawn(_ index: Int) {
-        let line = ProviderLine(Keys.authority)
+        let line = AuthenticatedConnection(Keys.authority)
         #expect(line.push(Keys.bearer("TEAM-A")) == nil)
         let others = Keys.records.filter { $0.identifier != "TEAM-A" }
         let key = Keys.records.first { $0.identifier == "TEAM-A" }
@@ -239,7 +239,7 @@ struct ProviderCredentialsTests {
             ("TOPIC-B", "com.example.app.voip", true), ("OTHER", "com.example.other", true),
         ])
     func topics(_ key: String, _ topic: String, _ isAllowed: Bool) throws {
-        let line = ProviderLine(Keys.authority)
+        let line = AuthenticatedConnection(Keys.authority)
         #expect(line.push(Keys.bearer(key)) == nil)
         let permission = try #require(line.permission)
         #expect(permission.allows(Samples.named(topic), .alert, by: Keys.authority) == isAllowed)

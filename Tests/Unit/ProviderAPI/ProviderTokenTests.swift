@@ -27,7 +27,7 @@ struct ProviderTokenTests {
     }
 
     private func verdict(_ authorization: String, at now: Moment = Samples.now) -> Rejection? {
-        ProviderLine().push(authorization, at: now)
+        AuthenticatedConnection().push(authorization, at: now)
     }
 
     private static func claims(_ iat: String) -> String { #"{"iss":"TEAM000001","iat":\#(iat)}"# }
@@ -172,7 +172,7 @@ struct ProviderTokenTests {
         "are missing where there is another scheme, or none, or nothing behind it (3.2)",
         arguments: [nil, "", "bearer", "bearer ", "bearer    ", "basic abc", "token abc", "bearer\tabc"])
     func missing(_ authorization: String?) {
-        #expect(ProviderLine().push(authorization) == .missingProviderToken)
+        #expect(AuthenticatedConnection().push(authorization) == .missingProviderToken)
     }
 
     @Test(

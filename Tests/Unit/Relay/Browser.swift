@@ -3,9 +3,9 @@ import Testing
 
 /// A browser's end of a WebSocket.
 final class Browser {
-    let line: WebLine
+    let line: WebClientConnection
 
-    init(_ line: WebLine, path: String) {
+    init(_ line: WebClientConnection, path: String) {
         self.line = line
         line.send(
             "GET \(path) HTTP/1.1\r\nHost: push.example.org\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

@@ -38,9 +38,9 @@ struct ConnectionEndTests {
         arguments: mistakes.indices)
     func named(index: Int) throws {
         let (said, name) = Self.mistakes[index]
-        let rig = try ProviderRig(peer: Self.peer)
-        rig.say(said)
-        let lines = rig.end()
+        let fixture = try ProviderFixture(peer: Self.peer)
+        fixture.say(said)
+        let lines = fixture.end()
         #expect(lines.count == 1)
         let line = try #require(lines.first)
         #expect(line.level == .info)
@@ -51,10 +51,10 @@ struct ConnectionEndTests {
 
     @Test("by the peer's GOAWAY is told with the reason that the peer gives, in one line", .bug(id: "R14"))
     func goaway() throws {
-        let rig = try ProviderRig(peer: Self.peer)
+        let fixture = try ProviderFixture(peer: Self.peer)
         let payload = [0, 0, 0, 0, 0, 0, 0, 9] + Array("no\ntable".utf8) as [UInt8]
-        rig.say(WireFrame.opening + WireFrame(kind: .goaway, payload: payload).bytes)
-        let lines = rig.end()
+        fixture.say(WireFrame.opening + WireFrame(kind: .goaway, payload: payload).bytes)
+        let lines = fixture.end()
         #expect(
             lines.map(\.text) == [
                 "provider at 192.0.2.1:4711 ends its connection with GOAWAY COMPRESSION_ERROR: no?table"
@@ -64,9 +64,10 @@ struct ConnectionEndTests {
 
     @Test("in good order, or by a broken network, is a detail", .bug(id: "R14"))
     func inOrder() throws {
-        let rig = try ProviderRig(peer: Self.peer)
-        rig.say(WireFrame.opening + WireFrame(kind: .goaway, payload: [UInt8](repeating: 0, count: 8)).bytes)
-        #expect(rig.end() == [])
+        let fixture = try ProviderFixture(peer: Self.peer)
+        fixture.say(
+            WireFrame.opening + WireFrame(kind: .goaway, payload: [UInt8](repeating: 0, count: 8)).bytes)
+        #expect(fixture.end() == [])
         for reason in [CloseReason.peerClosed, .peerReset, .localClose, .idleTimeout, .overloaded] {
             #expect(reason.fault == nil)
         }
@@ -85,32 +86,32 @@ struct ConnectionEndTests {
 struct SilentDeviceTests {
     @Test("for its hello is told goodbye and DEADLINE_EXCEEDED before it is closed", .bug(id: "R24"))
     func noHello() throws {
-        let house = try DeviceHouse()
-        let line = try house.connect(saysHello: false)
-        try house.advance(byMilliseconds: Limits.helloMilliseconds - 1)
+        let fixture = try DeviceFixture()
+        let line = try fixture.connect(saysHello: false)
+        try fixture.advance(byMilliseconds: Limits.helloMilliseconds - 1)
         #expect(line.goodbye == nil && line.status == nil)
-        try house.advance(byMilliseconds: 1)
+        try fixture.advance(byMilliseconds: 1)
         #expect(line.goodbye?.reason == .protocolError)
         #expect(line.goodbye?.detail == "no hello within 10 seconds")
         #expect(line.status == .deadlineExceeded)
         #expect(line.closed == nil)
-        try house.advance(byMilliseconds: 5_000)
+        try fixture.advance(byMilliseconds: 5_000)
         #expect(line.closed == .localClose)
-        let told = try #require(house.logged.last { $0.level == .info })
+        let told = try #require(fixture.logged.last { $0.level == .info })
         #expect(told.text == "the link of the device at test was ended: no hello within 10 seconds")
         #expect(told.kind != nil)
     }
 
     @Test("for the answer to a PING is told why, where it can be reached after all", .bug(id: "R24"))
     func noPong() throws {
-        let house = try DeviceHouse()
-        let line = try house.connect()
+        let fixture = try DeviceFixture()
+        let line = try fixture.connect()
         line.isDeaf = true
         // The hello counts as activity for one interval; then the relay sends a PING.
-        for _ in 0..<200 where line.closed == nil { try house.advance(byMilliseconds: 20_000) }
+        for _ in 0..<200 where line.closed == nil { try fixture.advance(byMilliseconds: 20_000) }
         #expect(line.closed == .idleTimeout)
         line.isDeaf = false
-        try house.run()
+        try fixture.run()
         #expect(line.goodbye?.detail == "no answer to a PING within 20 seconds")
         #expect(line.status == .deadlineExceeded)
     }

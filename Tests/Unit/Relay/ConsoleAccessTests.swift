@@ -8,15 +8,15 @@ import Testing
 
 @Suite("The access by the console")
 struct ConsoleAccessTests {
-    private let house: DeviceHouse
+    private let fixture: DeviceFixture
     private let console: RelayConfiguration.Console
 
     init() throws {
-        house = try DeviceHouse()
+        fixture = try DeviceFixture()
         console = .init(address: try SocketAddress("127.0.0.1:0"), showsPayloads: false)
     }
 
-    private var context: ShardContext { house.shard.context }
+    private var context: ShardContext { fixture.shard.context }
 
     private func access(showsPayloads: Bool = false) -> ConsoleAccess {
         var console = console

@@ -9,14 +9,14 @@ import Testing
 struct ControlHandlerTests {
     /// A handler of the operator's calls, with the status of each answer in the order of the answers.
     private final class Counter {
-        let house: DeviceHouse
+        let fixture: DeviceFixture
         let handler: ControlHandler
         private(set) var statuses: [String: Int] = [:]
         private(set) var order: [String] = []
 
         init() throws {
-            house = try DeviceHouse()
-            let shard = house.shard
+            fixture = try DeviceFixture()
+            let shard = fixture.shard
             handler = ControlHandler(Registry(), shard.context, shard.changes, shard.queries)
         }
 
@@ -25,7 +25,7 @@ struct ControlHandlerTests {
                 statuses[name] = answer.status
                 order.append(name)
             }
-            try house.run()
+            try fixture.run()
         }
     }
 
@@ -37,7 +37,7 @@ struct ControlHandlerTests {
         try counter.ask("third", "DELETE", "/v1/enrolment-keys/K")
         try counter.ask("fourth", "PUT", "/v1/enrolment-keys/K")
         #expect(counter.statuses.isEmpty)
-        for _ in 0..<3 { try counter.house.commit() }
+        for _ in 0..<3 { try counter.fixture.commit() }
         #expect(counter.order == ["first", "second", "third", "fourth"])
         #expect(counter.statuses == ["first": 200, "second": 409, "third": 200, "fourth": 200])
     }
@@ -55,9 +55,9 @@ struct ControlHandlerTests {
         let counter = try Counter()
         try counter.ask("first", "PUT", "/v1/enrolment-keys/K")
         try counter.ask("second", "PUT", "/v1/enrolment-keys/K")
-        try counter.house.commit(isDurable: false)
+        try counter.fixture.commit(isDurable: false)
         #expect(counter.statuses == ["first": 503])
-        try counter.house.commit()
+        try counter.fixture.commit()
         #expect(counter.statuses == ["first": 503, "second": 200])
     }
 
@@ -71,7 +71,7 @@ struct ControlHandlerTests {
         }
         try counter.ask("one", "PUT", "/v1/keys/K", try addition())
         try counter.ask("other", "PUT", "/v1/keys/K", try addition())
-        for _ in 0..<2 { try counter.house.commit() }
+        for _ in 0..<2 { try counter.fixture.commit() }
         #expect(counter.statuses == ["one": 200, "other": 409])
     }
 }

@@ -10,25 +10,25 @@ import Testing
 struct DeviceCloneTests {
     @Test("turns the one away that comes back, and shows both to the operator", .bug(id: "A9"))
     func clones() throws {
-        let house = try DeviceHouse()
-        let one = try house.connect(instance: 1)
-        let other = try house.connect(instance: 2)
+        let fixture = try DeviceFixture()
+        let one = try fixture.connect(instance: 1)
+        let other = try fixture.connect(instance: 2)
         #expect(one.goodbye?.reason == .replaced && other.goodbye == nil)
-        let again = try house.connect(instance: 1)
+        let again = try fixture.connect(instance: 1)
         #expect(again.goodbye?.reason == .duplicated && again.status == .aborted)
         #expect(again.goodbye?.retryAfterMilliseconds == Limits.duplicateRetryMilliseconds)
         #expect(other.goodbye == nil)
-        let entry = try #require(house.shard.home.entries[DeviceHouse.identity(0)])
+        let entry = try #require(fixture.shard.home.entries[DeviceFixture.identity(0)])
         #expect(entry.session === other.session && entry.duplicate != nil)
     }
 
     @Test("lets the other in when the one is gone", .bug(id: "A9"))
     func takeover() throws {
-        let house = try DeviceHouse()
-        _ = try house.connect(instance: 1)
-        let other = try house.connect(instance: 2)
-        house.shard.devices.left(other.session)
-        let again = try house.connect(instance: 1)
+        let fixture = try DeviceFixture()
+        _ = try fixture.connect(instance: 1)
+        let other = try fixture.connect(instance: 2)
+        fixture.shard.devices.left(other.session)
+        let again = try fixture.connect(instance: 1)
         #expect(again.goodbye == nil)
     }
 

@@ -5,12 +5,12 @@ import Testing
 
 @Suite("The directory of devices")
 struct DeviceDirectoryTests {
-    private let house: DeviceHouse
+    private let fixture: DeviceFixture
     private let directory: DeviceDirectory
 
     init() throws {
-        house = try DeviceHouse()
-        directory = house.shard.directory
+        fixture = try DeviceFixture()
+        directory = fixture.shard.directory
     }
 
     private func record(_ number: UInt64, _ name: String, at second: Int64 = 0) -> DeviceRecord {
@@ -21,8 +21,8 @@ struct DeviceDirectoryTests {
 
     private func enrol(_ number: UInt64, _ name: String, at second: Int64 = 0, _ tags: String = "") throws {
         directory.enrolled(record(number, name, at: second), try #require(DeviceTag.list(tags)))
-        try house.run()
-        try house.commit()
+        try fixture.run()
+        try fixture.commit()
     }
 
     private func name(_ number: UInt64) -> String? {
@@ -34,8 +34,8 @@ struct DeviceDirectoryTests {
     ) throws -> Result<DirectoryEntry, DeviceDirectory.Refusal>? {
         var answer: Result<DirectoryEntry, DeviceDirectory.Refusal>?
         directory.change(DeviceIdentity(high: number, low: 1), change) { answer = $0 }
-        try house.run()
-        try house.commit(isDurable: isDurable)
+        try fixture.run()
+        try fixture.commit(isDurable: isDurable)
         return answer
     }
 
@@ -49,7 +49,7 @@ struct DeviceDirectoryTests {
         #expect(directory.find("KIOSK-7") == DeviceIdentity(high: 1, low: 1))
         #expect(directory.find("\(DeviceIdentity(high: 3, low: 1))") == DeviceIdentity(high: 3, low: 1))
         #expect(directory.find("kiosk-8") == nil)
-        #expect(house.logged.contains { $0.text.contains("calls itself Kiosk-7, as device") })
+        #expect(fixture.logged.contains { $0.text.contains("calls itself Kiosk-7, as device") })
     }
 
     @Test("gives nobody a name that another device has, and says whose it is")
@@ -153,9 +153,9 @@ struct DeviceDirectoryTests {
             DeviceLabel(device: DeviceIdentity(high: 3, low: 1), name: DeviceName("kiosk"), isGiven: true)
         ]
         directory.restore(registry)
-        try house.run()
+        try fixture.run()
         #expect([1, 2, 3].map(name) == ["kiosk-3", "kiosk-2", "kiosk"])
-        let kept = house.ledger.changes.compactMap {
+        let kept = fixture.ledger.changes.compactMap {
             if case .putLabel(let label) = $0 { label.name?.text } else { nil }
         }
         #expect(kept == ["kiosk-2", "kiosk-3"])

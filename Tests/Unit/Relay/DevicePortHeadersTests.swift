@@ -11,8 +11,8 @@ struct DevicePortHeadersTests {
     /// nginx and HAProxy send no table size update, and nginx adds fields to the table.
     @Test("may use the usual table, without a table size update after the SETTINGS", .bug(id: "R12"))
     func table() throws {
-        let house = try DeviceHouse()
-        let session = DeviceSession(among: house.shard.devices)
+        let fixture = try DeviceFixture()
+        let session = DeviceSession(among: fixture.shard.devices)
         let wire = TestWire(session.endpoint, peer: Peer(address: "test"))
         session.endpoint.opened(on: wire)
         let first = say(WireFrame.opening, to: session, wire)

@@ -13,8 +13,8 @@ struct EnrolmentTests {
     /// The limit of the device port applies before a peer has said who it is.
     @Test("that is longer than any message is refused before it ends, and not kept")
     func endless() throws {
-        let house = try DeviceHouse()
-        let call = try EnrolmentCall(house.shard)
+        let fixture = try DeviceFixture()
+        let call = try EnrolmentCall(fixture.shard)
         for _ in 0..<8 where call.status == nil {
             let piece = [0, 0, 0, 0, 1, 0] as [UInt8]
             try call.say((0..<500).flatMap { _ in piece })
@@ -24,10 +24,10 @@ struct EnrolmentTests {
 
     @Test("that has not ended in time is told so before its connection is closed", .bug(id: "R24"))
     func late() throws {
-        let house = try DeviceHouse()
-        let call = try EnrolmentCall(house.shard)
+        let fixture = try DeviceFixture()
+        let call = try EnrolmentCall(fixture.shard)
         try call.say([0, 0])
-        try house.advance(byMilliseconds: Limits.helloMilliseconds)
+        try fixture.advance(byMilliseconds: Limits.helloMilliseconds)
         try call.exchange()
         #expect(call.status == .deadlineExceeded)
         #expect(call.closed == .idleTimeout)
@@ -35,8 +35,8 @@ struct EnrolmentTests {
 
     @Test("of the usual size is taken, in pieces of one byte each")
     func pieces() throws {
-        let house = try DeviceHouse()
-        let call = try EnrolmentCall(house.shard)
+        let fixture = try DeviceFixture()
+        let call = try EnrolmentCall(fixture.shard)
         var bytes: [UInt8] = []
         MessageFraming.frame(EnrollRequest(enrolmentKey: "none", name: "phone"), into: &bytes)
         for byte in bytes { try call.say([byte]) }
@@ -45,38 +45,38 @@ struct EnrolmentTests {
         #expect(call.status == .unauthenticated)
     }
 
-    private func enrol(_ house: DeviceHouse, tags: [String]) throws -> EnrolmentCall {
-        let call = try EnrolmentCall(house.shard)
+    private func enrol(_ fixture: DeviceFixture, tags: [String]) throws -> EnrolmentCall {
+        let call = try EnrolmentCall(fixture.shard)
         var bytes: [UInt8] = []
         let request = EnrollRequest(enrolmentKey: Provider.enrolmentKey, name: "phone", tags: tags)
         MessageFraming.frame(request, into: &bytes)
         try call.say(bytes)
         try call.end()
-        try house.run()
+        try fixture.run()
         return call
     }
 
     @Test("gives the device the tags of its key and those that it names, together with the device itself")
     func tags() throws {
-        let house = try DeviceHouse()
-        let call = try enrol(house, tags: ["lobby", "fleet"])
-        let kept = house.ledger.changes.compactMap {
+        let fixture = try DeviceFixture()
+        let call = try enrol(fixture, tags: ["lobby", "fleet"])
+        let kept = fixture.ledger.changes.compactMap {
             if case .putLabel(let label) = $0 { label.tags } else { nil }
         }
         #expect(kept.map { $0.map(\.text) } == [["fleet", "lobby"]])
-        try house.commit()
+        try fixture.commit()
         try call.exchange()
         #expect(call.status == .ok)
-        try house.run()
-        let named = try #require(house.shard.directory.find("phone"))
-        #expect(house.shard.directory[named]?.label.tags.map(\.text) == ["fleet", "lobby"])
+        try fixture.run()
+        let named = try #require(fixture.shard.directory.find("phone"))
+        #expect(fixture.shard.directory[named]?.label.tags.map(\.text) == ["fleet", "lobby"])
     }
 
     @Test(
         "with a tag that is none, or with too many, is refused",
         arguments: [["a b"], [""], (0...Limits.tagsPerDevice).map { "t\($0)" }])
     func wrongTags(_ tags: [String]) throws {
-        let call = try enrol(try DeviceHouse(), tags: tags)
+        let call = try enrol(try DeviceFixture(), tags: tags)
         #expect(call.status == .invalidArgument)
     }
 }
@@ -97,10 +97,10 @@ struct RefusedEnrolmentTests {
     }
 
     private func enrol(
-        _ house: DeviceHouse, key: String, from source: ConnectionLimiter.Source?
+        _ fixture: DeviceFixture, key: String, from source: ConnectionLimiter.Source?
     ) throws -> EnrolmentCall {
         let peer = Peer(address: "192.0.2.1:4711", source: source)
-        let call = try EnrolmentCall(house.shard, peer: peer)
+        let call = try EnrolmentCall(fixture.shard, peer: peer)
         try call.say(request(key))
         try call.end()
         return call
@@ -108,9 +108,9 @@ struct RefusedEnrolmentTests {
 
     @Test("is told with its address, as a repeat of others of its kind", .bug(id: "R15"))
     func told() throws {
-        let house = try DeviceHouse()
-        _ = try enrol(house, key: "wrong", from: Self.fleet)
-        let line = try #require(house.logged.last { $0.level == .notice })
+        let fixture = try DeviceFixture()
+        _ = try enrol(fixture, key: "wrong", from: Self.fleet)
+        let line = try #require(fixture.logged.last { $0.level == .notice })
         #expect(line.text == "an enrolment from 192.0.2.1:4711 was refused: unknown key")
         #expect(line.kind != nil && line.source == "192.0.2.1")
     }
@@ -119,38 +119,38 @@ struct RefusedEnrolmentTests {
         "is answered later where its source has had many, and nobody with a good key waits for that",
         .bug(id: "R15"))
     func slower() throws {
-        let house = try DeviceHouse()
+        let fixture = try DeviceFixture()
         for _ in 1...Limits.enrolmentRefusalsPerMinute {
-            #expect(try enrol(house, key: "wrong", from: Self.fleet).status == .unauthenticated)
+            #expect(try enrol(fixture, key: "wrong", from: Self.fleet).status == .unauthenticated)
         }
-        let slow = try enrol(house, key: "wrong", from: Self.fleet)
+        let slow = try enrol(fixture, key: "wrong", from: Self.fleet)
         #expect(slow.status == nil)
         // A device from another address, and one without a known address.
         for source in [ConnectionLimiter.Source(Self.address("192.0.2.2:1")), nil] {
-            #expect(try enrol(house, key: "wrong", from: source).status == .unauthenticated)
+            #expect(try enrol(fixture, key: "wrong", from: source).status == .unauthenticated)
         }
-        let good = try enrol(house, key: Provider.enrolmentKey, from: Self.fleet)
-        try house.run()
-        try house.commit()
+        let good = try enrol(fixture, key: Provider.enrolmentKey, from: Self.fleet)
+        try fixture.run()
+        try fixture.commit()
         try good.exchange()
         #expect(good.status == .ok)
 
-        try house.advance(byMilliseconds: Limits.refusalMilliseconds)
+        try fixture.advance(byMilliseconds: Limits.refusalMilliseconds)
         try slow.exchange()
         #expect(slow.status == .unauthenticated)
         // A minute later, the address has no restriction.
-        try house.advance(byMilliseconds: 60_000)
-        #expect(try enrol(house, key: "wrong", from: Self.fleet).status == .unauthenticated)
+        try fixture.advance(byMilliseconds: 60_000)
+        #expect(try enrol(fixture, key: "wrong", from: Self.fleet).status == .unauthenticated)
     }
 
     @Test("does not keep a relay from ending", .bug(id: "R15"))
     func drain() throws {
-        let house = try DeviceHouse()
+        let fixture = try DeviceFixture()
         for _ in 1...Limits.enrolmentRefusalsPerMinute {
-            _ = try enrol(house, key: "wrong", from: Self.fleet)
+            _ = try enrol(fixture, key: "wrong", from: Self.fleet)
         }
-        let slow = try enrol(house, key: "wrong", from: Self.fleet)
-        house.shard.drain()
+        let slow = try enrol(fixture, key: "wrong", from: Self.fleet)
+        fixture.shard.drain()
         try slow.exchange()
         #expect(slow.status == .unauthenticated)
     }
@@ -177,7 +177,7 @@ struct StrangerTests {
     @Test("is not answered as a push that was accepted: a provider may have taken the port for its own")
     func push() throws {
         let call = try EnrolmentCall(
-            DeviceHouse().shard, path: "/3/device/" + String(repeating: "ab", count: 32), contentType: nil)
+            DeviceFixture().shard, path: "/3/device/" + String(repeating: "ab", count: 32), contentType: nil)
         try call.end()
         #expect(call.httpStatus == "415" && call.status == .invalidArgument)
     }

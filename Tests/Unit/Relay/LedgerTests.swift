@@ -128,7 +128,7 @@ struct LedgerTests {
 
     @Test("copies the store when what came before is committed, and says so where it cannot")
     func backup() {
-        let order = BackupOrder(directory: "/copy", shard: 1, ticket: 7)
+        let order = BackupRequest(directory: "/copy", shard: 1, ticket: 7)
         ledger.receive([stored(1), .backUp(order)])
         #expect(post.lines == ["0 stored [1]", "copy to /copy"])
         store.cannotBeCopied = true

@@ -7,22 +7,22 @@ import Testing
 
 @Suite("A push to a node of a cluster")
 struct NodePushTests {
-    private let rig: ProviderRig
+    private let fixture: ProviderFixture
 
-    init() throws { rig = try ProviderRig() }
+    init() throws { fixture = try ProviderFixture() }
 
     private func place(_ place: PartitionPlaces.Place) {
-        rig.receive(.registry(.placed(PartitionPlaces(Array(repeating: place, count: Partition.count)))))
+        fixture.receive(.registry(.placed(PartitionPlaces(Array(repeating: place, count: Partition.count)))))
     }
 
     @Test("for a device of another node goes over the link to it, and its provider gets that node's answer")
     func forwarded() throws {
         place(.node(link: 3))
-        let streams = try (0..<2).map { _ in try rig.push() }
-        try rig.run()
-        let messages = rig.takeForNodes()
+        let streams = try (0..<2).map { _ in try fixture.push() }
+        try fixture.run()
+        let messages = fixture.takeForNodes()
         #expect(messages.map(\.place.link) == [3, 3])
-        #expect(streams.map { rig.answers.status($0) } == [nil, nil])
+        #expect(streams.map { fixture.answers.status($0) } == [nil, nil])
         let results: [PushResult] = [.accepted, .rejected(.tooManyRequests)]
         for (message, result) in zip(messages, results) {
             guard case .push(.deliver(let notification, let address)) = message.message else {
@@ -30,22 +30,22 @@ struct NodePushTests {
                 return
             }
             #expect(notification.device == Samples.device)
-            rig.receive(.push(.answer(address, result)))
+            fixture.receive(.push(.answer(address, result)))
         }
-        try rig.run()
-        #expect(streams.map { rig.answers.status($0) } == [200, 429])
+        try fixture.run()
+        #expect(streams.map { fixture.answers.status($0) } == [200, 429])
     }
 
     @Test("for a device that no node serves gets 503, and one for a device of this node is delivered here")
     func nowhere() throws {
         place(.nowhere)
-        let lost = try rig.push()
-        try rig.run()
+        let lost = try fixture.push()
+        try fixture.run()
         place(.here)
-        let own = try rig.push()
-        try rig.run()
-        #expect(rig.answers.status(lost) == 503 && rig.answers.status(own) == 200)
-        #expect(rig.takeForNodes().isEmpty)
+        let own = try fixture.push()
+        try fixture.run()
+        #expect(fixture.answers.status(lost) == 503 && fixture.answers.status(own) == 200)
+        #expect(fixture.takeForNodes().isEmpty)
     }
 
     @Test("from another node is answered over its link: 503 if this node does not serve the device")
@@ -55,8 +55,8 @@ struct NodePushTests {
         var results: [PushResult] = []
         for served in [PartitionPlaces.Place.here, .node(link: 3), .nowhere] {
             place(served)
-            rig.receive(.push(.deliver(Samples.notification(1, expiration: .nowOrNever), address)))
-            let messages = rig.takeForNodes()
+            fixture.receive(.push(.deliver(Samples.notification(1, expiration: .nowOrNever), address)))
+            let messages = fixture.takeForNodes()
             #expect(messages.map(\.place.number) == [Int(address.shard)])
             if case .push(.answer(address, let result)) = messages.first?.message { results.append(result) }
         }

@@ -8,9 +8,9 @@ import Testing
 
 @Suite("A plain send of a script")
 struct PlainSendTests {
-    private let house: WebHouse
+    private let fixture: WebFixture
 
-    init() throws { house = try WebHouse(try Self.store()) }
+    init() throws { fixture = try WebFixture(try Self.store()) }
 
     private static func store() throws -> MemoryStore {
         let store = MemoryStore()
@@ -24,30 +24,30 @@ struct PlainSendTests {
 
     private func send(
         _ text: String = "hello", to path: String = "\(Samples.topic.text)/kiosk-7", _ token: String? = nil,
-        _ fields: [String: String] = [:], on house: WebHouse? = nil
-    ) throws -> WebLine {
-        try (house ?? self.house).request(
-            "POST", "\(WebHouse.origin)/send/\(path)",
-            ["Authorization": "Bearer \(token ?? WebHouse.sendToken)"].merging(fields) { $1 }, text)
+        _ fields: [String: String] = [:], on fixture: WebFixture? = nil
+    ) throws -> WebClientConnection {
+        try (fixture ?? self.fixture).request(
+            "POST", "\(WebFixture.origin)/send/\(path)",
+            ["Authorization": "Bearer \(token ?? WebFixture.sendToken)"].merging(fields) { $1 }, text)
     }
 
     @Test("is stored for a device that is away, as an alert, and answered with its identity then")
     func stored() throws {
         let sender = try send("The backup has failed", ["Title": "Backup"])
         #expect(sender.status == nil)
-        house.commit()
+        fixture.commit()
         #expect(sender.status == 200)
-        let queued = try #require(house.ledger.queued.first?.notification)
+        let queued = try #require(fixture.ledger.queued.first?.notification)
         #expect(queued.device == Samples.device && queued.topic == Samples.topic)
         #expect(queued.pushType == .alert && queued.priority == .immediate)
         #expect(sender.text.contains(#"{"id":"\#(queued.identity.text)"}"#))
         #expect(
             String(decoding: queued.payload, as: UTF8.self)
                 == #"{"aps":{"alert":{"body":"The backup has failed","title":"Backup"}}}"#)
-        #expect(house.shard.report.tally.isBalanced)
+        #expect(fixture.shard.report.tally.isBalanced)
     }
 
-    private func send(_ text: String, _ fields: [String: String]) throws -> WebLine {
+    private func send(_ text: String, _ fields: [String: String]) throws -> WebClientConnection {
         try send(text, to: "\(Samples.topic.text)/kiosk-7", nil, fields)
     }
 
@@ -55,7 +55,7 @@ struct PlainSendTests {
     func names() throws {
         for device in ["KIOSK-7", Samples.device.description] {
             let sender = try send(to: "\(Samples.topic.text)/\(device)")
-            house.commit()
+            fixture.commit()
             #expect(sender.status == 200, "\(device)")
         }
     }
@@ -65,15 +65,15 @@ struct PlainSendTests {
         let none = try send("a", to: "\(Samples.topic.text)/kiosk-7", "send-wrong")
         #expect(none.status == 401 && none.field("www-authenticate") == "Bearer")
         #expect(try send("a", ["Authorization": ""]).status == 401)
-        #expect(try send("a", ["Authorization": "Basic \(WebHouse.sendToken)"]).status == 401)
+        #expect(try send("a", ["Authorization": "Basic \(WebFixture.sendToken)"]).status == 401)
         #expect(try send("a", to: "\(Samples.otherTopic.text)/kiosk-7").status == 403)
         #expect(try send("a", to: "\(Samples.topic.text)/kiosk-8").status == 404)
         #expect(try send("a", ["Priority": "9"]).status == 400)
         #expect(try send(String(repeating: "a", count: 5000), [:]).status == 413)
         #expect(try send("a", to: "\(Samples.topic.text)").status == 404)
-        let method = try house.request("GET", "\(WebHouse.origin)/send/a/b")
+        let method = try fixture.request("GET", "\(WebFixture.origin)/send/a/b")
         #expect(method.status == 405 && method.field("allow") == "POST")
-        #expect(house.logged.allSatisfy { !$0.contains(WebHouse.sendToken) })
+        #expect(fixture.logged.allSatisfy { !$0.contains(WebFixture.sendToken) })
     }
 
     @Test("is in the trace with its reason when it is refused")
@@ -82,28 +82,28 @@ struct PlainSendTests {
         _ = try send("a", to: "\(Samples.otherTopic.text)/kiosk-7")
         _ = try send("a", to: "\(Samples.topic.text)/kiosk-8")
         _ = try send("a", ["Priority": "9"])
-        house.shard.context.trace.flush()
+        fixture.shard.context.trace.flush()
         #expect(
-            house.refusals.map(\.reason)
+            fixture.refusals.map(\.reason)
                 == [.missingProviderToken, .topicDisallowed, .badDeviceToken, .badRequestPayload])
-        #expect(house.refusals.map { $0.identity == nil } == [true, true, false, true])
-        #expect(Set(house.refusals.map(\.connection)).count == 4)
+        #expect(fixture.refusals.map { $0.identity == nil } == [true, true, false, true])
+        #expect(Set(fixture.refusals.map(\.connection)).count == 4)
     }
 
     @Test("is refused when the disk fails")
     func failingDisk() throws {
         let sender = try send()
-        house.commit(isDurable: false)
+        fixture.commit(isDurable: false)
         #expect(sender.status == 503 && sender.field("retry-after") == "1")
     }
 
     @Test("counts for the quotas of its topic")
     func quota() throws {
         var quota = try #require(Quota("topic=\(Samples.topic.text) payload-bytes=60"))
-        let small = try WebHouse(try Self.store(), quotas: QuotaSet([quota]))
+        let small = try WebFixture(try Self.store(), quotas: QuotaSet([quota]))
         #expect(try send(String(repeating: "a", count: 60), on: small).status == 413)
         quota = try #require(Quota("topic=\(Samples.topic.text) pushes-per-second=1"))
-        let slow = try WebHouse(try Self.store(), quotas: QuotaSet([quota]))
+        let slow = try WebFixture(try Self.store(), quotas: QuotaSet([quota]))
         let statuses = try (1...Limits.pushBurstSeconds + 1).map { _ in
             let sender = try send(on: slow)
             slow.commit()

@@ -12,26 +12,26 @@ struct ProviderBoundTests {
         var settings = SessionSettings()
         settings.initialWindowSize = 100
         settings.automaticWindowUpdates = false
-        let rig = try ProviderRig(client: settings)
-        rig.makeChannels(Limits.channelsPerApp)
-        try rig.run()
-        let streams = try (0..<100).map { _ in try rig.ask("GET", "/all-channels") }
-        let other = try rig.ask("GET", "/channels")
-        try rig.run()
-        #expect(streams.count { rig.answers.status($0) == 200 } == Limits.listings)
-        #expect(streams.count { rig.answers.status($0) == 429 } == 100 - Limits.listings)
-        #expect(rig.answers.status(other) == 400)
+        let fixture = try ProviderFixture(client: settings)
+        fixture.makeChannels(Limits.channelsPerApp)
+        try fixture.run()
+        let streams = try (0..<100).map { _ in try fixture.ask("GET", "/all-channels") }
+        let other = try fixture.ask("GET", "/channels")
+        try fixture.run()
+        #expect(streams.count { fixture.answers.status($0) == 200 } == Limits.listings)
+        #expect(streams.count { fixture.answers.status($0) == 429 } == 100 - Limits.listings)
+        #expect(fixture.answers.status(other) == 400)
     }
 
     @Test("lists may be asked for one after the other at will, and tell all channels in order")
     func manyListings() throws {
-        let rig = try ProviderRig()
-        rig.makeChannels(3)
+        let fixture = try ProviderFixture()
+        fixture.makeChannels(3)
         for _ in 0..<3 * Limits.listings {
-            let stream = try rig.ask("GET", "/all-channels")
-            try rig.run()
+            let stream = try fixture.ask("GET", "/all-channels")
+            try fixture.run()
             #expect(
-                rig.answers.all[stream]?.body
+                fixture.answers.all[stream]?.body
                     == #"{"channels":["AAAAAAAAAAEAAAAAAAAAAA==","AAAAAAAAAAEAAAAAAAAAAQ==","#
                     + #""AAAAAAAAAAEAAAAAAAAAAg=="]}"#)
         }
@@ -39,16 +39,17 @@ struct ProviderBoundTests {
 
     @Test("while the ledger is behind, pushes and requests about channels are to come again")
     func congestion() throws {
-        let rig = try ProviderRig()
-        rig.makeChannels(1)
-        try rig.run()
-        rig.stopLedger()
+        let fixture = try ProviderFixture()
+        fixture.makeChannels(1)
+        try fixture.run()
+        fixture.stopLedger()
         let streams = [
-            try rig.push(isKept: true), try rig.ask("GET", "/all-channels"), try rig.ask("POST", "/channels"),
+            try fixture.push(isKept: true), try fixture.ask("GET", "/all-channels"),
+            try fixture.ask("POST", "/channels"),
         ]
-        try rig.run()
+        try fixture.run()
         // A fault of the request is reported before the limit.
-        #expect(streams.map(rig.answers.status) == [429, 429, 400])
-        #expect(rig.answers.all[streams[1]]?.body == #"{"reason":"TooManyRequests"}"#)
+        #expect(streams.map(fixture.answers.status) == [429, 429, 400])
+        #expect(fixture.answers.all[streams[1]]?.body == #"{"reason":"TooManyRequests"}"#)
     }
 }

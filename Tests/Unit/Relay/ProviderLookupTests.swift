@@ -20,15 +20,15 @@ struct ProviderLookupTests {
 
     @Test("gets the names and device tokens of devices that it can name, and nothing of others")
     func answers() throws {
-        let rig = try ProviderRig(lookups: LookupPermissions(keys: ["KEY0000001"]))
-        rig.label("kiosk-7", tag)
+        let fixture = try ProviderFixture(lookups: LookupPermissions(keys: ["KEY0000001"]))
+        fixture.label("kiosk-7", tag)
         for (query, isFound) in [
             ("tag=lobby", true), ("device=KIOSK-7", true), ("device=kiosk-7&tag=lobby", true),
             ("tag=kitchen", false), ("device=kiosk", false), ("tag=lobby&after=kiosk-7", false),
         ] {
-            let stream = try rig.lookUp("/3/tokens?" + query)
-            try rig.run()
-            let answer = try #require(rig.answers.all[stream])
+            let stream = try fixture.lookUp("/3/tokens?" + query)
+            try fixture.run()
+            let answer = try #require(fixture.answers.all[stream])
             let device = #"{"name":"kiosk-7","token":"\#(Provider.deviceToken)"}"#
             #expect(answer.status == 200 && answer.body == #"{"devices":[\#(isFound ? device : "")]}"#)
         }
@@ -36,59 +36,62 @@ struct ProviderLookupTests {
 
     @Test("lists every device that has its app, if the operator has named its key for that")
     func all() throws {
-        let rig = try ProviderRig(lookups: LookupPermissions(allKeys: ["KEY0000001"]))
-        rig.label("kiosk-7", tag)
+        let fixture = try ProviderFixture(lookups: LookupPermissions(allKeys: ["KEY0000001"]))
+        fixture.label("kiosk-7", tag)
         let device = #"{"name":"kiosk-7","token":"\#(Provider.deviceToken)"}"#
         for (query, found) in [
             ("all=true", device), ("all=true&after=kiosk-6", device), ("all=true&after=kiosk-7", ""),
             ("tag=lobby", device),
         ] {
-            let stream = try rig.lookUp("/3/tokens?" + query)
-            try rig.run()
-            let answer = try #require(rig.answers.all[stream])
+            let stream = try fixture.lookUp("/3/tokens?" + query)
+            try fixture.run()
+            let answer = try #require(fixture.answers.all[stream])
             #expect(answer.status == 200 && answer.body == #"{"devices":[\#(found)]}"#, "\(query)")
         }
     }
 
     @Test("may not list every device because it may look up those that it names")
     func namesOnly() throws {
-        let rig = try ProviderRig(
+        let fixture = try ProviderFixture(
             lookups: LookupPermissions(keys: ["KEY0000001"], allKeys: ["OTHER"]))
-        rig.label("kiosk-7", tag)
-        let stream = try rig.lookUp("/3/tokens?all=true")
-        try rig.run()
-        let answer = try #require(rig.answers.all[stream])
+        fixture.label("kiosk-7", tag)
+        let stream = try fixture.lookUp("/3/tokens?all=true")
+        try fixture.run()
+        let answer = try #require(fixture.answers.all[stream])
         #expect(answer.status == 403 && answer.body == #"{"reason":"Forbidden"}"#)
     }
 
     @Test("finds no such path where the operator has named no key, and is refused where another one is named")
     func permission() throws {
         for (keys, status, reason) in [([], 405, "MethodNotAllowed"), (["OTHER"], 403, "Forbidden")] {
-            let rig = try ProviderRig(lookups: LookupPermissions(keys: Set(keys as [String])))
-            rig.label("kiosk-7", tag)
-            let stream = try rig.lookUp("/3/tokens?tag=lobby")
-            try rig.run()
-            let answer = try #require(rig.answers.all[stream])
+            let fixture = try ProviderFixture(lookups: LookupPermissions(keys: Set(keys as [String])))
+            fixture.label("kiosk-7", tag)
+            let stream = try fixture.lookUp("/3/tokens?tag=lobby")
+            try fixture.run()
+            let answer = try #require(fixture.answers.all[stream])
             #expect(answer.status == status && answer.body == #"{"reason":"\#(reason)"}"#)
         }
     }
 
     @Test("gets 429 when its key looks up too often, and goes on after a second")
     func pace() throws {
-        let rig = try ProviderRig(lookups: LookupPermissions(keys: ["KEY0000001"]))
+        let fixture = try ProviderFixture(lookups: LookupPermissions(keys: ["KEY0000001"]))
         var statuses: [Int?] = []
         for _ in 0...Limits.lookupRate.atOnce {
-            let stream = try rig.lookUp("/3/tokens?tag=lobby")
-            try rig.run()
-            statuses.append(rig.answers.status(stream))
-            if statuses.last == 429 { #expect(rig.answers.all[stream]?.fields["retry-after"] == "1") }
+            let stream = try fixture.lookUp("/3/tokens?tag=lobby")
+            try fixture.run()
+            statuses.append(fixture.answers.status(stream))
+            if statuses.last == 429 { #expect(fixture.answers.all[stream]?.fields["retry-after"] == "1") }
         }
         #expect(statuses == Array(repeating: 200, count: Limits.lookupRate.atOnce) + [429])
-        rig.advance(byMilliseconds: 1000)
-        let later = try (0...Limits.lookupRate.perSecond).map { _ in try rig.lookUp("/3/tokens?tag=lobby") }
-        try rig.run()
+        fixture.advance(byMilliseconds: 1000)
+        let later = try (0...Limits.lookupRate.perSecond).map { _ in try fixture.lookUp("/3/tokens?tag=lobby")
+        }
+        try fixture.run()
         #expect(
-            later.map(rig.answers.status) == Array(repeating: 200, count: Limits.lookupRate.perSecond) + [429]
+            later.map(fixture.answers.status) == Array(repeating: 200, count: Limits.lookupRate.perSecond) + [
+                429
+            ]
         )
     }
 

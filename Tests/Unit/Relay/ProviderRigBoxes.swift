@@ -2,7 +2,7 @@ import PostriderNotifications
 
 @testable import PostriderRelay
 
-/// The messages that other nodes are to get from the shard of a ``ProviderRig``.
+/// The messages that other nodes are to get from the shard of a ``ProviderFixture``.
 final class NodeBox {
     private var messages: [NodeMessage] = []
 
@@ -18,7 +18,7 @@ final class NodeBox {
     }
 }
 
-/// The commands that the ledger has got from the shard of a ``ProviderRig``.
+/// The commands that the ledger has got from the shard of a ``ProviderFixture``.
 final class LedgerBox {
     var isStopped = false
     private var stored: [StoredRow] = []

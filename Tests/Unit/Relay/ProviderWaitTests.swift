@@ -31,30 +31,30 @@ struct ProviderWaitTests {
     @Test("gets the answer when the trace has it, about the app and the environment of its request alone")
     func answer() throws {
         let trace = recorder()
-        let rig = try ProviderRig(lookups: LookupPermissions(keys: ["KEY0000001"]), trace: trace)
-        let stream = try rig.lookUp(Self.path + "?wait=taken&timeout=7")
-        try rig.run()
+        let fixture = try ProviderFixture(lookups: LookupPermissions(keys: ["KEY0000001"]), trace: trace)
+        let stream = try fixture.lookUp(Self.path + "?wait=taken&timeout=7")
+        try fixture.run()
         let question = try #require(questions.all.first)
         #expect(question.wait == (try PushWait("wait=taken&timeout=7")))
         #expect(question.filter.topic == Samples.topic && question.filter.environment == .production)
-        #expect(rig.answers.status(stream) == nil)
+        #expect(fixture.answers.status(stream) == nil)
         trace.answered(question.ticket, .progress(Self.state))
-        try rig.run()
-        let answer = try #require(rig.answers.all[stream])
+        try fixture.run()
+        let answer = try #require(fixture.answers.all[stream])
         #expect(answer.status == 200 && answer.body.contains(#""position":"its handler is done""#))
     }
 
     @Test("is told to come back when the trace has too much to do, or cannot be read")
     func failures() throws {
         let trace = recorder()
-        let rig = try ProviderRig(lookups: LookupPermissions(keys: ["KEY0000001"]), trace: trace)
+        let fixture = try ProviderFixture(lookups: LookupPermissions(keys: ["KEY0000001"]), trace: trace)
         for (answer, status) in [(TraceAnswer.busy, 429), ("The disk is gone.", 503)] {
-            let stream = try rig.lookUp(Self.path)
-            try rig.run()
+            let stream = try fixture.lookUp(Self.path)
+            try fixture.run()
             trace.answered(try #require(questions.all.last).ticket, .failed(answer))
-            try rig.run()
-            #expect(rig.answers.status(stream) == status)
-            #expect(rig.answers.all[stream]?.fields["retry-after"] == "1")
+            try fixture.run()
+            #expect(fixture.answers.status(stream) == status)
+            #expect(fixture.answers.all[stream]?.fields["retry-after"] == "1")
         }
     }
 
@@ -65,11 +65,11 @@ struct ProviderWaitTests {
             ("?x=1", 1, 404, "BadPath"), ("", 2, 400, "FeatureNotEnabled"),
         ])
     func refused(_ query: String, _ sample: Int, _ status: Int, _ reason: String) throws {
-        let rig = try ProviderRig(
+        let fixture = try ProviderFixture(
             lookups: LookupPermissions(keys: ["KEY0000001"]), trace: recorder(sample: sample))
-        let stream = try rig.lookUp(Self.path + query)
-        try rig.run()
-        let answer = try #require(rig.answers.all[stream])
+        let stream = try fixture.lookUp(Self.path + query)
+        try fixture.run()
+        let answer = try #require(fixture.answers.all[stream])
         #expect(answer.status == status && answer.body == #"{"reason":"\#(reason)"}"#)
         #expect(questions.all.isEmpty)
     }
@@ -77,12 +77,12 @@ struct ProviderWaitTests {
     @Test("has so many questions open, on a connection and with a key, and asks so often")
     func bounds() throws {
         let trace = recorder()
-        let rig = try ProviderRig(lookups: LookupPermissions(keys: ["KEY0000001"]), trace: trace)
-        let streams = try (0...Limits.listings).map { _ in try rig.lookUp(Self.path) }
-        try rig.run()
-        #expect(streams.map(rig.answers.status) == Array(repeating: nil, count: Limits.listings) + [429])
+        let fixture = try ProviderFixture(lookups: LookupPermissions(keys: ["KEY0000001"]), trace: trace)
+        let streams = try (0...Limits.listings).map { _ in try fixture.lookUp(Self.path) }
+        try fixture.run()
+        #expect(streams.map(fixture.answers.status) == Array(repeating: nil, count: Limits.listings) + [429])
 
-        let waits = ProviderWaits(rig.shard.context)
+        let waits = ProviderWaits(fixture.shard.context)
         var answers: [LookupAnswer] = []
         let lookup = PushLookup(
             key: "KEY0000001", topic: Samples.topic, environment: .production,
@@ -105,11 +105,11 @@ struct ProviderWaitTests {
 
     @Test("is answered at once when the relay ends")
     func drain() throws {
-        let rig = try ProviderRig(lookups: LookupPermissions(keys: ["KEY0000001"]), trace: recorder())
-        let stream = try rig.lookUp(Self.path)
-        try rig.run()
-        rig.drain()
-        try rig.run()
-        #expect(rig.answers.all[stream]?.body == #"{"reason":"Shutdown"}"#)
+        let fixture = try ProviderFixture(lookups: LookupPermissions(keys: ["KEY0000001"]), trace: recorder())
+        let stream = try fixture.lookUp(Self.path)
+        try fixture.run()
+        fixture.drain()
+        try fixture.run()
+        #expect(fixture.answers.all[stream]?.body == #"{"reason":"Shutdown"}"#)
     }
 }

@@ -52,48 +52,48 @@ struct ReconnectThrottleTests {
     @Test("all of them are in at the end, and none has lost anything")
     func storm() throws {
         let count = 40
-        let house = try DeviceHouse(devices: count, throttle: ReconnectThrottle(places: 3))
-        for number in 0..<count { try house.push(UInt64(number + 1), to: number) }
-        try house.commit()
-        var lines: [Int: DeviceLine] = [:]
+        let fixture = try DeviceFixture(devices: count, throttle: ReconnectThrottle(places: 3))
+        for number in 0..<count { try fixture.push(UInt64(number + 1), to: number) }
+        try fixture.commit()
+        var lines: [Int: DeviceClientConnection] = [:]
         var due: [(number: Int, at: Int)] = (0..<count).map { ($0, 0) }
         var (time, deferred) = (0, 0)
         while !due.isEmpty {
             let now = due.filter { $0.at <= time }
             due.removeAll { $0.at <= time }
             for (number, _) in now {
-                let line = try house.connect(number)
+                let line = try fixture.connect(number)
                 lines[number] = line
                 guard let goodbye = line.goodbye else { continue }
                 #expect(goodbye.reason == .overloaded && goodbye.retryAfterMilliseconds >= 500)
                 deferred += 1
                 due.append((number, time + Int(goodbye.retryAfterMilliseconds)))
             }
-            #expect(house.ledger.loads <= 3)
-            if !now.isEmpty { try house.commit() }
+            #expect(fixture.ledger.loads <= 3)
+            if !now.isEmpty { try fixture.commit() }
             time += 10
-            try house.advance(byMilliseconds: 10)
+            try fixture.advance(byMilliseconds: 10)
         }
-        #expect(deferred >= count - 3 && house.shard.home.throttle.deferred == UInt64(deferred))
+        #expect(deferred >= count - 3 && fixture.shard.home.throttle.deferred == UInt64(deferred))
         for number in 0..<count { #expect(lines[number]?.delivered == [UInt64(number + 1)]) }
     }
 
     @Test("a device for which nothing waits is let in, and one that was deferred keeps its older link")
     func nothingWaits() throws {
-        let house = try DeviceHouse(devices: 3, throttle: ReconnectThrottle(places: 1))
-        try house.push(1, to: 0)
-        try house.push(2, to: 1)
-        try house.commit()
-        #expect(try house.connect(0).goodbye == nil)
-        #expect(try house.connect(1).goodbye != nil)
-        let first = try house.connect(2)
+        let fixture = try DeviceFixture(devices: 3, throttle: ReconnectThrottle(places: 1))
+        try fixture.push(1, to: 0)
+        try fixture.push(2, to: 1)
+        try fixture.commit()
+        #expect(try fixture.connect(0).goodbye == nil)
+        #expect(try fixture.connect(1).goodbye != nil)
+        let first = try fixture.connect(2)
         #expect(first.goodbye == nil)
-        try house.push(3, priority: .low, to: 2)
-        let second = try house.connect(2)
+        try fixture.push(3, priority: .low, to: 2)
+        let second = try fixture.connect(2)
         #expect(second.goodbye?.reason == .overloaded && second.status == .resourceExhausted)
         #expect(
             first.goodbye == nil
-                && house.shard.home.entries[DeviceHouse.identity(2)]?.session === first.session)
+                && fixture.shard.home.entries[DeviceFixture.identity(2)]?.session === first.session)
     }
 }
 
@@ -101,23 +101,23 @@ struct ReconnectThrottleTests {
 struct BalanceTests {
     @Test("raises an alarm when it is lost, once", arguments: [true, false])
     func alarm(_ isCounted: Bool) throws {
-        let house = try DeviceHouse()
-        try house.push(1)
-        house.shard.start()
-        try house.advance(byMilliseconds: 30_000)
-        #expect(house.errors.isEmpty && house.shard.report.isBalanced)
+        let fixture = try DeviceFixture()
+        try fixture.push(1)
+        fixture.shard.start()
+        try fixture.advance(byMilliseconds: 30_000)
+        #expect(fixture.errors.isEmpty && fixture.shard.report.isBalanced)
         if isCounted {
-            house.shard.home.tally.accepted += 1
+            fixture.shard.home.tally.accepted += 1
         } else {
             // The counters balance, but the pending push does not exist.
-            house.shard.home.tally.pending += 1
-            house.shard.home.tally.accepted += 1
+            fixture.shard.home.tally.pending += 1
+            fixture.shard.home.tally.accepted += 1
         }
-        #expect(!house.shard.report.isBalanced)
-        try house.advance(byMilliseconds: 30_000)
-        #expect(house.errors.count == 1)
-        #expect(house.errors.first?.contains("shard 0 do not balance") == true)
-        let status = Control.Status([house.shard.report, ShardReport()])
+        #expect(!fixture.shard.report.isBalanced)
+        try fixture.advance(byMilliseconds: 30_000)
+        #expect(fixture.errors.count == 1)
+        #expect(fixture.errors.first?.contains("shard 0 do not balance") == true)
+        let status = Control.Status([fixture.shard.report, ShardReport()])
         #expect(!status.counters.isBalanced)
         #expect(status.countersOfShards.map(\.isBalanced) == [false, true])
     }

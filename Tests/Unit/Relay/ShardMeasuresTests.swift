@@ -68,19 +68,19 @@ struct ShardMeasuresTests {
 
     @Test("tells the oldest notification that waits, and who was seen within a day")
     func census() throws {
-        let house = try DeviceHouse(devices: 3)
-        house.clock.advance(byMilliseconds: 48 * 60 * 60 * 1000)
-        _ = try house.connect(0)
-        let away = try house.connect(1)
+        let fixture = try DeviceFixture(devices: 3)
+        fixture.clock.advance(byMilliseconds: 48 * 60 * 60 * 1000)
+        _ = try fixture.connect(0)
+        let away = try fixture.connect(1)
         away.session.end(.ok, "")
-        try house.push(1, to: 2)
-        house.clock.advance(byMilliseconds: 60_000)
-        try house.push(2, to: 2)
-        let census = house.shard.report.census
+        try fixture.push(1, to: 2)
+        fixture.clock.advance(byMilliseconds: 60_000)
+        try fixture.push(2, to: 2)
+        let census = fixture.shard.report.census
         #expect(census.waiting == 2 && census.connected == 1 && census.seenWithinDay == 2)
         #expect(census.oldestAcceptedAt == Moment(seconds: Samples.now.milliseconds / 1000))
-        house.clock.advance(byMilliseconds: 24 * 60 * 60 * 1000)
-        #expect(house.shard.report.census.seenWithinDay == 1)
+        fixture.clock.advance(byMilliseconds: 24 * 60 * 60 * 1000)
+        #expect(fixture.shard.report.census.seenWithinDay == 1)
     }
 
     @Test("times a delivery from acceptance to acknowledgement, and survives a clock that is put back")
@@ -93,13 +93,13 @@ struct ShardMeasuresTests {
 
     @Test("counts how connections ended, each by one of a few words")
     func ends() throws {
-        let house = try DeviceHouse()
-        house.shard.context.deviceEnds.note(.peerReset, of: nil)
-        house.shard.context.deviceEnds.note(.handshakeFailed("a", name: "unknown_ca"), of: nil)
-        house.shard.context.deviceEnds.note(.handshakeFailed("b", name: "bad_certificate"), of: nil)
-        house.shard.context.providerEnds.note(.idleTimeout, of: nil)
+        let fixture = try DeviceFixture()
+        fixture.shard.context.deviceEnds.note(.peerReset, of: nil)
+        fixture.shard.context.deviceEnds.note(.handshakeFailed("a", name: "unknown_ca"), of: nil)
+        fixture.shard.context.deviceEnds.note(.handshakeFailed("b", name: "bad_certificate"), of: nil)
+        fixture.shard.context.providerEnds.note(.idleTimeout, of: nil)
         #expect(
-            house.shard.report.measures.ends == [
+            fixture.shard.report.measures.ends == [
                 .device: [.peerReset: 1, .handshakeFailed: 2], .provider: [.idleTimeout: 1],
             ])
     }

@@ -41,7 +41,7 @@ struct ShardMessageEncodingTests {
         .created(channel), .settings(.nothing), .settings(.mostRecent), .removed, .list([]),
         .list([channel, ChannelIdentity(high: 3, low: 4)]), .accepted, .rejected(.channelNotRegistered),
     ]
-    private static let orders: [ChannelOrder] = [
+    private static let orders: [ChannelCommand] = [
         .create(.nothing), .create(.mostRecent), .read(channel), .remove(channel), .list,
         .broadcast(broadcast(), isNowOrNever: true, by: .key("")),
         .broadcast(broadcast(.at(Samples.now)), isNowOrNever: false, by: .certificate),

@@ -14,14 +14,14 @@ import Testing
 struct ShardMessageTests {
     private static let notification = Samples.notification(1, collapse: "c")
     private static let broadcast = Broadcast(
-        identity: NotificationIdentity(high: 1, low: 2), channel: DeviceHouse.channel, topic: Samples.topic,
+        identity: NotificationIdentity(high: 1, low: 2), channel: DeviceFixture.channel, topic: Samples.topic,
         payload: Array("{}".utf8), priority: .immediate, expiration: .at(Samples.now),
         pushType: .liveactivity,
         acceptedAt: Samples.now)
     private static let request = SubscriptionRequest(
-        channel: DeviceHouse.channel, owner: ChannelOwner(topic: Samples.topic, environment: .development),
+        channel: DeviceFixture.channel, owner: ChannelOwner(topic: Samples.topic, environment: .development),
         wish: Subscribe(
-            topic: Samples.topic.text, channel: DeviceHouse.channel, last: broadcast.identity,
+            topic: Samples.topic.text, channel: DeviceFixture.channel, last: broadcast.identity,
             lastAcceptedAt: Samples.now),
         shard: 1, connection: 2, ticket: 3)
     private static let failure = StoreError(.full, "No room.")
@@ -41,18 +41,19 @@ struct ShardMessageTests {
         .enrolled(Samples.replyAddress(1), Samples.device, isDurable: true),
         .arrived(
             Hello(
-                deviceIdentity: Samples.device, deviceSecret: DeviceHouse.secret, keepaliveSeconds: 60,
+                deviceIdentity: Samples.device, deviceSecret: DeviceFixture.secret, keepaliveSeconds: 60,
                 agent: "test/1",
                 reception: Reception(savesPower: true, opportunistic: ["a.b"], ignored: ["c.d"])),
             connection: 7),
     ]
 
-    private static let orders: [ChannelOrder] = [
-        .create(.mostRecent), .read(DeviceHouse.channel), .remove(DeviceHouse.channel), .list,
+    private static let orders: [ChannelCommand] = [
+        .create(.mostRecent), .read(DeviceFixture.channel), .remove(DeviceFixture.channel), .list,
         .broadcast(broadcast, isNowOrNever: false, by: .key("KEY")),
     ]
     private static let answers: [ChannelAnswer] = [
-        .created(DeviceHouse.channel), .settings(.nothing), .removed, .list([DeviceHouse.channel]), .accepted,
+        .created(DeviceFixture.channel), .settings(.nothing), .removed, .list([DeviceFixture.channel]),
+        .accepted,
         .rejected(.badTopic),
     ]
     private static let channels: [ChannelMessage] =
@@ -60,7 +61,7 @@ struct ShardMessageTests {
         + answers.map { .answer(Samples.replyAddress(1), $0) }
         + [
             .subscribe(request), .subscribed(request, isKnown: true, broadcast),
-            .broadcast(broadcast, QueueRow(1)), .removed(DeviceHouse.channel),
+            .broadcast(broadcast, QueueRow(1)), .removed(DeviceFixture.channel),
         ]
 
     private static let report = DeviceReport(

@@ -15,38 +15,39 @@ struct ShardSettingsTests {
 
     @Test("lets as many devices fetch as they say, from the next one on")
     func fetches() throws {
-        let house = try DeviceHouse(throttle: ReconnectThrottle(places: 1))
-        house.shard.home.throttle.began(now: 0)
-        #expect(house.shard.home.throttle.slot(now: 0) != nil)
-        house.shard.apply(Self.settings { $0.throttle = ReconnectThrottle(places: 2) })
-        #expect(house.shard.home.throttle.slot(now: 0) == nil && house.shard.home.throttle.fetchCount == 1)
+        let fixture = try DeviceFixture(throttle: ReconnectThrottle(places: 1))
+        fixture.shard.home.throttle.began(now: 0)
+        #expect(fixture.shard.home.throttle.slot(now: 0) != nil)
+        fixture.shard.apply(Self.settings { $0.throttle = ReconnectThrottle(places: 2) })
+        #expect(
+            fixture.shard.home.throttle.slot(now: 0) == nil && fixture.shard.home.throttle.fetchCount == 1)
     }
 
     @Test("expires tokens as they say, but never within the hour after its start")
     func expiry() throws {
-        let house = try DeviceHouse(rules: DeviceRules(expiryMilliseconds: nil, returnMilliseconds: 1000))
-        house.shard.start()
-        house.shard.apply(Self.settings { $0.deviceRules = DeviceRules(expiryMilliseconds: 5) })
-        var rules = house.shard.home.rules
+        let fixture = try DeviceFixture(rules: DeviceRules(expiryMilliseconds: nil, returnMilliseconds: 1000))
+        fixture.shard.start()
+        fixture.shard.apply(Self.settings { $0.deviceRules = DeviceRules(expiryMilliseconds: 5) })
+        var rules = fixture.shard.home.rules
         #expect(rules.configured.expiryMilliseconds == 5 && rules.configured.returnMilliseconds == 1000)
-        #expect(rules.present(house.clock).expiryMilliseconds == nil)
+        #expect(rules.present(fixture.clock).expiryMilliseconds == nil)
     }
 
     @Test("uses their code for HTTP/2, their compatibility and their time for idle providers")
     func others() throws {
-        let house = try DeviceHouse()
-        house.shard.apply(
+        let fixture = try DeviceFixture()
+        fixture.shard.apply(
             Self.settings {
                 $0.protocolCode = .nghttp2
                 $0.compatibility.rampsStreamLimit = true
                 $0.compatibility.usesLiveSpellings = true
                 $0.providerIdleMilliseconds = 7000
             })
-        #expect(house.shard.devices.deviceLinks == .nghttp2)
-        #expect(house.shard.providers.requestHeaders == .nghttp2)
-        #expect(house.shard.providers.idleMilliseconds == 7000)
-        #expect(house.shard.providers.compatibility.rampsStreamLimit)
-        #expect(house.shard.providers.compatibility.usesLiveSpellings)
+        #expect(fixture.shard.devices.deviceLinks == .nghttp2)
+        #expect(fixture.shard.providers.requestHeaders == .nghttp2)
+        #expect(fixture.shard.providers.idleMilliseconds == 7000)
+        #expect(fixture.shard.providers.compatibility.rampsStreamLimit)
+        #expect(fixture.shard.providers.compatibility.usesLiveSpellings)
     }
 
     @Test("traces as many pushes as they say")

@@ -23,25 +23,25 @@ struct StreamLimitTests {
             authority: authority)
         let certificate = PeerCertificate(der: try #require(der(ofPEM: issued.certificate)), isVerified: true)
         let peer = Peer(address: "test", certificate: certificate)
-        for rig in [try ProviderRig(), try ProviderRig(fidelity: Self.ramp, peer: peer)] {
-            try rig.push()
-            try rig.run()
-            #expect(rig.frames.compactMap(\.streamLimit) == [1000])
+        for fixture in [try ProviderFixture(), try ProviderFixture(fidelity: Self.ramp, peer: peer)] {
+            try fixture.push()
+            try fixture.run()
+            #expect(fixture.frames.compactMap(\.streamLimit) == [1000])
         }
     }
 
     @Test("begins with 1, and is 1000 right before the first answer to a push whose token was good")
     func ramp() throws {
-        let rig = try ProviderRig(fidelity: Self.ramp)
-        try rig.run()
-        #expect(rig.frames.compactMap(\.streamLimit) == [1])
+        let fixture = try ProviderFixture(fidelity: Self.ramp)
+        try fixture.run()
+        #expect(fixture.frames.compactMap(\.streamLimit) == [1])
         for _ in 1...3 {
-            try rig.push()
-            try rig.run()
+            try fixture.push()
+            try fixture.run()
         }
-        let told = rig.frames.filter { $0.streamLimit != nil || $0.kind == .headers }.map(\.kind)
+        let told = fixture.frames.filter { $0.streamLimit != nil || $0.kind == .headers }.map(\.kind)
         #expect(told == [.settings, .settings, .headers, .headers, .headers])
-        #expect(rig.frames.compactMap(\.streamLimit) == [1, 1000])
+        #expect(fixture.frames.compactMap(\.streamLimit) == [1, 1000])
     }
 
     @Test(
@@ -52,20 +52,20 @@ struct StreamLimitTests {
             ([":method": "GET"], 405, [1]),
         ] as [([String: String?], Int, [UInt32])])
     func refused(_ changes: [String: String?], _ status: Int, _ limits: [UInt32]) throws {
-        let rig = try ProviderRig(fidelity: Self.ramp)
-        let stream = try rig.push(changes)
-        try rig.run()
-        #expect(rig.answers.status(stream) == status)
-        #expect(rig.frames.compactMap(\.streamLimit) == limits)
+        let fixture = try ProviderFixture(fidelity: Self.ramp)
+        let stream = try fixture.push(changes)
+        try fixture.run()
+        #expect(fixture.answers.status(stream) == status)
+        #expect(fixture.frames.compactMap(\.streamLimit) == limits)
     }
 
     @Test("is kept by a client, and all that it had in hand is answered once the limit has risen")
     func burst() throws {
-        let rig = try ProviderRig(fidelity: Self.ramp)
-        try rig.run()
-        let streams = try (0..<50).map { _ in try rig.push() }
-        try rig.run()
-        #expect(streams.allSatisfy { rig.answers.status($0) == 200 })
+        let fixture = try ProviderFixture(fidelity: Self.ramp)
+        try fixture.run()
+        let streams = try (0..<50).map { _ in try fixture.push() }
+        try fixture.run()
+        #expect(streams.allSatisfy { fixture.answers.status($0) == 200 })
     }
 
     @Test("refuses nobody: streams opened before it was read, or in spite of it, are served")
@@ -73,17 +73,17 @@ struct StreamLimitTests {
         let fields = Provider.shared.fields([
             "host": "relay", "apns-expiration": "0", "authorization": "bearer x",
         ])
-        let rig = try ProviderRig(fidelity: Self.ramp)
+        let fixture = try ProviderFixture(fidelity: Self.ramp)
         // None of these requests is authenticated, so the limit stays.
-        let early = rig.say(
+        let early = fixture.say(
             WireFrame.opening + [1, 3, 5].flatMap { WireFrame.request($0, fields) })
         #expect(early.first?.streamLimit == 1)
         #expect(early.filter { $0.kind == .headers }.map(\.stream) == [1, 3, 5])
         // These streams are open at the same time, after the limit was acknowledged.
         let heads = [7, 9, 11].map { Array(WireFrame.request($0, fields).dropLast(11)) }
         let bodies = [7, 9, 11].map { Array(WireFrame.request($0, fields).suffix(11)) }
-        let late = rig.say(WireFrame.settingsAcknowledgement.bytes + (heads + bodies).flatMap { $0 })
+        let late = fixture.say(WireFrame.settingsAcknowledgement.bytes + (heads + bodies).flatMap { $0 })
         #expect(late.filter { $0.kind == .headers }.map(\.stream) == [7, 9, 11])
-        #expect(!rig.frames.contains { $0.kind == .reset || $0.kind == .goaway } && rig.closed == nil)
+        #expect(!fixture.frames.contains { $0.kind == .reset || $0.kind == .goaway } && fixture.closed == nil)
     }
 }

@@ -13,14 +13,14 @@ import Testing
 /// What a provider gets from a relay that passes requests on.
 @Suite("A provider's connection to a relay that passes requests on")
 struct UpstreamTests {
-    private static func rig(
+    private static func fixture(
         _ result: UpstreamResult, afterMilliseconds delay: Int = 0, rules: [PushRule] = []
-    ) throws -> (rig: ProviderRig, bench: TestBench, server: ScriptedUpstream) {
+    ) throws -> (fixture: ProviderFixture, bench: TestBench, server: ScriptedUpstream) {
         let server = ScriptedUpstream(result, afterMilliseconds: delay)
         let bench = TestBench(rules: RuleList(rules: rules), upstream: server) {
             text throws(TestBench.RuleMistake) in throw TestBench.RuleMistake(text)
         }
-        return (try ProviderRig(bench: bench), bench, server)
+        return (try ProviderFixture(bench: bench), bench, server)
     }
 
     private static func capture(_ bench: TestBench) throws -> Capture {
@@ -29,9 +29,9 @@ struct UpstreamTests {
     }
 
     /// The pushes that are counted, by outcome and reason.
-    private static func counts(_ rig: ProviderRig) throws -> [String: UInt64] {
+    private static func counts(_ fixture: ProviderFixture) throws -> [String: UInt64] {
         var report = ShardReport()
-        report += rig.report
+        report += fixture.report
         let pushes = try #require(report.pushFamilies.first { $0.name == "postrider_pushes_total" })
         let pairs = pushes.samples.compactMap { sample -> (String, UInt64)? in
             guard case .unsigned(let count) = sample.value, count > 0 else { return nil }
@@ -47,18 +47,18 @@ struct UpstreamTests {
             Capture.Field(name: "retry-after", value: "9"), Capture.Field(name: "x-other", value: "y"),
         ]
         let body = Array(#"{"reason":"Unregistered","timestamp":12}"#.utf8)
-        let (rig, bench, server) = try Self.rig(
+        let (fixture, bench, server) = try Self.fixture(
             .response(status: 410, fields: fields, body: body), afterMilliseconds: delay)
-        let stream = try rig.push(["apns-id": nil, "x-own": "z", "authorization": "bearer of.no.worth"])
-        try rig.run()
+        let stream = try fixture.push(["apns-id": nil, "x-own": "z", "authorization": "bearer of.no.worth"])
+        try fixture.run()
         if delay > 0 {
-            #expect(rig.answers.status(stream) == nil)
-            rig.advance(byMilliseconds: delay)
-            try rig.run()
+            #expect(fixture.answers.status(stream) == nil)
+            fixture.advance(byMilliseconds: delay)
+            try fixture.run()
         }
-        #expect(rig.answers.status(stream) == 410)
-        #expect(rig.answers.all[stream]?.fields["apns-id"] == "ID-OF-THE-OTHER")
-        #expect(rig.answers.all[stream]?.body == String(decoding: body, as: UTF8.self))
+        #expect(fixture.answers.status(stream) == 410)
+        #expect(fixture.answers.all[stream]?.fields["apns-id"] == "ID-OF-THE-OTHER")
+        #expect(fixture.answers.all[stream]?.body == String(decoding: body, as: UTF8.self))
         let request = try #require(server.requests.first)
         #expect(request.method == "POST" && request.path.hasPrefix("/3/device/"))
         #expect(request.body == Array("{}".utf8))
@@ -70,42 +70,42 @@ struct UpstreamTests {
         let answer = try #require(capture.answer)
         #expect(answer.status == 410 && answer.reason == "Unregistered" && answer.timestamp == 12)
         #expect(answer.retryAfter == 9 && answer.headers == fields && answer.body == body)
-        #expect(try Self.counts(rig) == ["passed_on ": 1])
+        #expect(try Self.counts(fixture) == ["passed_on ": 1])
     }
 
     @Test("passes on requests about channels, too")
     func channels() throws {
-        let (rig, bench, server) = try Self.rig(.response(status: 204, fields: [], body: []))
-        let stream = try rig.ask("DELETE", "/channels")
-        try rig.run()
-        #expect(rig.answers.status(stream) == 204 && server.requests.first?.method == "DELETE")
+        let (fixture, bench, server) = try Self.fixture(.response(status: 204, fields: [], body: []))
+        let stream = try fixture.ask("DELETE", "/channels")
+        try fixture.run()
+        #expect(fixture.answers.status(stream) == 204 && server.requests.first?.method == "DELETE")
         #expect(try Self.capture(bench).outcome == .forwarded)
-        #expect(try Self.counts(rig).isEmpty)
+        #expect(try Self.counts(fixture).isEmpty)
     }
 
     @Test("does what a rule says first")
     func rules() throws {
         let answer = ScriptedAnswer(status: 503, reason: "ServiceUnavailable")
         let rule = PushRule(effect: RuleEffect(.answer(answer)))
-        let (rig, bench, server) = try Self.rig(
+        let (fixture, bench, server) = try Self.fixture(
             .response(status: 200, fields: [], body: []), rules: [rule])
-        let stream = try rig.push()
-        try rig.run()
-        #expect(rig.answers.status(stream) == 503 && server.requests.isEmpty)
+        let stream = try fixture.push()
+        try fixture.run()
+        #expect(fixture.answers.status(stream) == 503 && server.requests.isEmpty)
         #expect(try Self.capture(bench).outcome == .scripted)
     }
 
     @Test("resets the stream if the other server does")
     func resets() throws {
-        let (rig, bench, _) = try Self.rig(.reset(errorCode: 11))
-        let stream = try rig.push()
-        try rig.run()
-        let reset = try #require(rig.frames.first { $0.kind == .reset })
+        let (fixture, bench, _) = try Self.fixture(.reset(errorCode: 11))
+        let stream = try fixture.push()
+        try fixture.run()
+        let reset = try #require(fixture.frames.first { $0.kind == .reset })
         #expect(reset.stream == UInt32(stream) && reset.payload == [0, 0, 0, 11])
         let capture = try Self.capture(bench)
         #expect(capture.outcome == .unanswered && capture.answer == nil)
         #expect(capture.upstreamError == "the server reset the stream with HTTP/2 error 11")
-        #expect(try Self.counts(rig).isEmpty)
+        #expect(try Self.counts(fixture).isEmpty)
     }
 
     @Test(
@@ -115,35 +115,35 @@ struct UpstreamTests {
             (.lost("there was no answer in time"), 500, "InternalServerError"),
         ])
     func away(_ result: UpstreamResult, _ status: Int, _ reason: String) throws {
-        let (rig, bench, _) = try Self.rig(result)
-        let stream = try rig.push()
-        try rig.run()
-        #expect(rig.answers.status(stream) == status)
-        #expect(rig.answers.all[stream]?.body == #"{"reason":"\#(reason)"}"#)
+        let (fixture, bench, _) = try Self.fixture(result)
+        let stream = try fixture.push()
+        try fixture.run()
+        #expect(fixture.answers.status(stream) == status)
+        #expect(fixture.answers.all[stream]?.body == #"{"reason":"\#(reason)"}"#)
         let capture = try Self.capture(bench)
         #expect(capture.outcome == .unanswered && capture.upstreamError == result.error)
         #expect(capture.answer?.reason == reason)
-        #expect(try Self.counts(rig) == ["rejected \(reason)": 1])
-        let warnings = rig.end().filter { $0.level == .warning }
+        #expect(try Self.counts(fixture) == ["rejected \(reason)": 1])
+        let warnings = fixture.end().filter { $0.level == .warning }
         #expect(warnings.count == (status == 503 ? 1 : 0))
     }
 
     @Test("refuses a body that is too large to be kept, and does not pass it on")
     func large() throws {
-        let (rig, _, server) = try Self.rig(.response(status: 200, fields: [], body: []))
+        let (fixture, _, server) = try Self.fixture(.response(status: 200, fields: [], body: []))
         let body = [UInt8](repeating: 0x20, count: Limits.voipPayloadBytes + 1)
-        let stream = try rig.push(body: body)
-        try rig.run()
-        #expect(rig.answers.status(stream) == 413 && server.requests.isEmpty)
+        let stream = try fixture.push(body: body)
+        try fixture.run()
+        #expect(fixture.answers.status(stream) == 413 && server.requests.isEmpty)
     }
 
     @Test("gives the rest of a long answer in further frames")
     func long() throws {
         let body = [UInt8](repeating: 0x61, count: 40_000)
-        let (rig, bench, _) = try Self.rig(.response(status: 200, fields: [], body: body))
-        let stream = try rig.push()
-        try rig.run()
-        #expect(rig.answers.all[stream]?.body.utf8.count == 40_000)
+        let (fixture, bench, _) = try Self.fixture(.response(status: 200, fields: [], body: body))
+        let stream = try fixture.push()
+        try fixture.run()
+        #expect(fixture.answers.all[stream]?.body.utf8.count == 40_000)
         #expect(try Self.capture(bench).answer?.body.count == Limits.captureAnswerBytes)
     }
 }

@@ -5,23 +5,23 @@ import Testing
 
 @Suite("The cancellation of a message of Web Push")
 struct WebCancellationTests {
-    private let house: WebHouse
+    private let fixture: WebFixture
     private let browser: Browser
     private let endpoint: String
 
     init() throws {
-        house = try WebHouse()
-        browser = try house.connect()
-        endpoint = try house.register(browser, channel: "d9b74644-4f97-46aa-b8fa-9393985cd6cd")
+        fixture = try WebFixture()
+        browser = try fixture.connect()
+        endpoint = try fixture.register(browser, channel: "d9b74644-4f97-46aa-b8fa-9393985cd6cd")
     }
 
     /// Posts a message for a browser that is away, or does not acknowledge, and returns its address.
     private func post(_ body: String, _ fields: [String: String] = [:]) throws -> String {
-        let sender = try house.post(body, to: endpoint, fields)
+        let sender = try fixture.post(body, to: endpoint, fields)
         // A message to a prompt browser is stored when its acknowledgement is late.
         for _ in 1...10 where sender.status == nil {
-            house.advance(bySeconds: 1)
-            house.commit()
+            fixture.advance(bySeconds: 1)
+            fixture.commit()
         }
         #expect(sender.status == 201)
         return try #require(sender.field("location"))
@@ -29,17 +29,17 @@ struct WebCancellationTests {
 
     private func leave() {
         browser.line.cut()
-        house.run()
+        fixture.run()
     }
 
     /// What the browser gets when it returns, and acknowledges.
     private func returned() throws -> [String] {
-        let again = try house.connect(try #require(browser.uaid))
-        house.commit()
+        let again = try fixture.connect(try #require(browser.uaid))
+        fixture.commit()
         while let last = again.messages("notification").last {
             let count = again.contents.count
             try again.acknowledge(last)
-            house.run()
+            fixture.run()
             if again.contents.count == count { break }
         }
         return again.contents
@@ -49,12 +49,12 @@ struct WebCancellationTests {
     func away() throws {
         leave()
         let locations = try ["1", "2", "3"].map { try post($0) }
-        let sender = try house.request("DELETE", locations[1])
+        let sender = try fixture.request("DELETE", locations[1])
         #expect(sender.status == nil)
-        house.commit()
+        fixture.commit()
         #expect(sender.status == 204)
         #expect(try returned() == ["1", "3"])
-        let tally = house.shard.report.tally
+        let tally = fixture.shard.report.tally
         #expect(tally.isBalanced && tally[.cancelled] == 1 && tally.delivered == 2)
     }
 
@@ -62,14 +62,14 @@ struct WebCancellationTests {
     func waiting() throws {
         let locations = try ["1", "2", "3"].map { try post($0) }
         #expect(browser.contents == ["1"])
-        for location in locations.prefix(2) { _ = try house.request("DELETE", location) }
-        house.commit()
+        for location in locations.prefix(2) { _ = try fixture.request("DELETE", location) }
+        fixture.commit()
         try browser.acknowledge(try #require(browser.messages("notification").last))
-        house.run()
+        fixture.run()
         #expect(browser.contents == ["1", "3"])
         try browser.acknowledge(try #require(browser.messages("notification").last))
-        house.run()
-        let tally = house.shard.report.tally
+        fixture.run()
+        let tally = fixture.shard.report.tally
         #expect(tally.isBalanced && tally[.cancelled] == 2 && tally.delivered == 1 && tally.pending == 0)
     }
 
@@ -78,28 +78,30 @@ struct WebCancellationTests {
         leave()
         let first = try post("1", ["Topic": "a"])
         let second = try post("2", ["Topic": "a"])
-        #expect(try house.request("DELETE", first).status == 404, "it was replaced")
-        _ = try house.request("DELETE", second)
-        house.commit()
-        #expect(try house.request("DELETE", second).status == 404)
-        let other = try house.register(try house.connect(), channel: "a88d719c-cc5c-4d6f-a29a-505e7df2f23f")
+        #expect(try fixture.request("DELETE", first).status == 404, "it was replaced")
+        _ = try fixture.request("DELETE", second)
+        fixture.commit()
+        #expect(try fixture.request("DELETE", second).status == 404)
+        let other = try fixture.register(
+            try fixture.connect(), channel: "a88d719c-cc5c-4d6f-a29a-505e7df2f23f")
         let message = try #require(second.split(separator: "/").last)
         let ofOther = other.replacing("/push/", with: "/m/") + "/" + message
-        #expect(try house.request("DELETE", ofOther).status == 404, "the message is of another browser")
-        for wrong in [String(first.dropLast()) + "x", String(first.dropLast(65)), WebHouse.origin + "/m/1/2"]
-        {
-            #expect(try house.request("DELETE", wrong).status == 404)
+        #expect(try fixture.request("DELETE", ofOther).status == 404, "the message is of another browser")
+        for wrong in [
+            String(first.dropLast()) + "x", String(first.dropLast(65)), WebFixture.origin + "/m/1/2",
+        ] {
+            #expect(try fixture.request("DELETE", wrong).status == 404)
         }
-        #expect(try house.request("GET", first).status == 405)
+        #expect(try fixture.request("GET", first).status == 405)
         #expect(
-            try house.request("OPTIONS", first).field("access-control-allow-methods") == "DELETE, OPTIONS")
+            try fixture.request("OPTIONS", first).field("access-control-allow-methods") == "DELETE, OPTIONS")
     }
 
     @Test("is answered with 503 if the disk fails, because a restart may bring the message back")
     func failingDisk() throws {
         leave()
-        let sender = try house.request("DELETE", try post("1"))
-        house.commit(isDurable: false)
+        let sender = try fixture.request("DELETE", try post("1"))
+        fixture.commit(isDurable: false)
         #expect(sender.status == 503)
     }
 }

@@ -11,93 +11,94 @@ import Testing
 struct WebPortTests {
     private static let channel = "d9b74644-4f97-46aa-b8fa-9393985cd6cd"
 
-    private let house: WebHouse
+    private let fixture: WebFixture
 
-    init() throws { house = try WebHouse() }
+    init() throws { fixture = try WebFixture() }
 
     private func register(_ browser: Browser, channel: String = channel, key: String? = nil) throws -> String
     {
-        try house.register(browser, channel: channel, key: key)
+        try fixture.register(browser, channel: channel, key: key)
     }
 
     @Test("takes a browser in, and a message goes to it unread; its sender hears of it after the browser")
     func life() throws {
-        let browser = try house.connect()
+        let browser = try fixture.connect()
         #expect(browser.uaid?.count == 56)
         #expect(browser.line.text.contains("sec-websocket-protocol: push-notification\r\n"))
         let endpoint = try register(browser)
-        let sender = try house.post("bytes", to: endpoint)
+        let sender = try fixture.post("bytes", to: endpoint)
         let notification = try #require(browser.messages("notification").first)
         #expect(browser.contents == ["bytes"])
         #expect(notification["channelID"] as? String == Self.channel)
         #expect(notification["headers"] as? [String: String] == ["encoding": "aes128gcm"])
         #expect(sender.status == nil)
         try browser.acknowledge(notification)
-        house.run()
+        fixture.run()
         #expect(sender.status == 201)
-        #expect(sender.text.contains("\r\nlocation: \(WebHouse.origin)/m/"))
+        #expect(sender.text.contains("\r\nlocation: \(WebFixture.origin)/m/"))
         #expect(sender.text.contains("\r\nttl: 60\r\n"))
         #expect(sender.text.contains("\r\naccess-control-allow-origin: *\r\n"))
-        #expect(house.shard.report.deviceConnections == 1)
+        #expect(fixture.shard.report.deviceConnections == 1)
     }
 
     @Test("keeps messages for a browser that is away, and gives them to it in order and once")
     func away() throws {
-        let browser = try house.connect()
+        let browser = try fixture.connect()
         let (uaid, endpoint) = (try #require(browser.uaid), try register(browser))
         browser.line.cut()
-        house.run()
-        let senders = try (1...3).map { try house.post("\($0)", to: endpoint) }
-        house.commit()
+        fixture.run()
+        let senders = try (1...3).map { try fixture.post("\($0)", to: endpoint) }
+        fixture.commit()
         #expect(senders.map(\.status) == [201, 201, 201])
-        let again = try house.connect(uaid)
+        let again = try fixture.connect(uaid)
         #expect(again.uaid == uaid)
-        house.commit()
+        fixture.commit()
         for number in 1...3 {
             #expect(again.contents == (1...number).map { "\($0)" })
             try again.acknowledge(try #require(again.messages("notification").last))
-            house.run()
+            fixture.run()
         }
-        house.commit()
-        let third = try house.connect(uaid)
+        fixture.commit()
+        let third = try fixture.connect(uaid)
         #expect(third.uaid == uaid && third.contents.isEmpty)
         #expect(again.closeCode == 1008)
     }
 
     @Test("replaces a waiting message of the same topic, and never stores one with a TTL of 0")
     func topicsAndTTL() throws {
-        let browser = try house.connect()
+        let browser = try fixture.connect()
         let (uaid, endpoint) = (try #require(browser.uaid), try register(browser))
         browser.line.cut()
-        house.run()
+        fixture.run()
         for (body, fields) in [("1", ["Topic": "a"]), ("2", ["Topic": "a"]), ("3", ["TTL": "0"])] {
-            let sender = try house.post(body, to: endpoint, fields)
-            house.commit()
+            let sender = try fixture.post(body, to: endpoint, fields)
+            fixture.commit()
             #expect(sender.status == 201)
         }
-        let again = try house.connect(uaid)
-        house.commit()
+        let again = try fixture.connect(uaid)
+        fixture.commit()
         #expect(again.contents == ["2"])
     }
 
     @Test("answers messages for ended, unknown and forged addresses, and wrong ones, as RFC 8030 says")
     func refusals() throws {
-        let browser = try house.connect()
+        let browser = try fixture.connect()
         let endpoint = try register(browser)
-        #expect(try house.post(to: endpoint, ["TTL": ""]).status == 400)
-        #expect(try house.post(String(repeating: "a", count: 4097), to: endpoint).status == 413)
-        let full = try house.post(String(repeating: "a", count: 4096), to: endpoint)
+        #expect(try fixture.post(to: endpoint, ["TTL": ""]).status == 400)
+        #expect(try fixture.post(String(repeating: "a", count: 4097), to: endpoint).status == 413)
+        let full = try fixture.post(String(repeating: "a", count: 4096), to: endpoint)
         try browser.acknowledge(try #require(browser.messages("notification").first))
-        house.run()
+        fixture.run()
         #expect(full.status == 201)
-        #expect(try house.post(to: endpoint + "0").status == 404)
-        #expect(try house.post(to: endpoint.dropLast() + (endpoint.hasSuffix("0") ? "1" : "0")).status == 404)
-        #expect(try house.post(to: WebHouse.origin + "/other").status == 404)
+        #expect(try fixture.post(to: endpoint + "0").status == 404)
+        #expect(
+            try fixture.post(to: endpoint.dropLast() + (endpoint.hasSuffix("0") ? "1" : "0")).status == 404)
+        #expect(try fixture.post(to: WebFixture.origin + "/other").status == 404)
         browser.say(#"{"messageType":"unregister","channelID":"\#(Self.channel)"}"#)
-        house.run()
-        house.commit()
+        fixture.run()
+        fixture.commit()
         #expect(browser.messages("unregister").first?["status"] as? Int == 200)
-        let gone = try house.post(to: endpoint)
+        let gone = try fixture.post(to: endpoint)
         #expect(gone.status == 410)
         #expect(gone.text.contains(#""errno":106"#))
         // The same channel again is another subscription.
@@ -106,48 +107,48 @@ struct WebPortTests {
 
     @Test("lets only its key send where a subscription has one, and keeps that key")
     func senderKey() throws {
-        let browser = try house.connect()
-        let endpoint = try register(browser, key: WebHouse.senderKey)
-        #expect(try house.post(to: endpoint).status == 401)
-        #expect(try register(browser, key: WebHouse.senderKey) == endpoint)
+        let browser = try fixture.connect()
+        let endpoint = try register(browser, key: WebFixture.senderKey)
+        #expect(try fixture.post(to: endpoint).status == 401)
+        #expect(try register(browser, key: WebFixture.senderKey) == endpoint)
         browser.say(#"{"messageType":"register","channelID":"\#(Self.channel)"}"#)
-        house.run()
+        fixture.run()
         #expect(browser.messages("register").last?["status"] as? Int == 409)
     }
 
     @Test("counts messages for the quotas of their topic, and says when one more has room")
     func quotas() throws {
         let quota = try #require(Quota("topic=web-push pushes-per-second=1 payload-bytes=10"))
-        let house = try WebHouse(quotas: QuotaSet([quota]))
-        let browser = try house.connect()
-        let endpoint = try house.register(browser, channel: Self.channel)
+        let fixture = try WebFixture(quotas: QuotaSet([quota]))
+        let browser = try fixture.connect()
+        let endpoint = try fixture.register(browser, channel: Self.channel)
         browser.line.cut()
-        house.run()
-        #expect(try house.post("more than ten", to: endpoint).status == 413)
+        fixture.run()
+        #expect(try fixture.post("more than ten", to: endpoint).status == 413)
         for _ in 1...Limits.pushBurstSeconds {
-            let sender = try house.post(to: endpoint)
-            house.commit()
+            let sender = try fixture.post(to: endpoint)
+            fixture.commit()
             #expect(sender.status == 201)
         }
-        let late = try house.post(to: endpoint)
+        let late = try fixture.post(to: endpoint)
         #expect(late.status == 429 && late.field("retry-after") == "1")
         #expect(late.text.contains(#""errno":201"#))
     }
 
     @Test("takes subscriptions over from the registry")
     func restored() throws {
-        let browser = try house.connect()
+        let browser = try fixture.connect()
         let uaid = try #require(browser.uaid)
         browser.say(
-            #"{"messageType":"register","channelID":"\#(Self.channel)","key":"\#(WebHouse.senderKey)"}"#)
-        house.run()
-        let changes = house.ledger.changes
-        house.commit()
+            #"{"messageType":"register","channelID":"\#(Self.channel)","key":"\#(WebFixture.senderKey)"}"#)
+        fixture.run()
+        let changes = fixture.ledger.changes
+        fixture.commit()
         let endpoint = try #require(browser.messages("register").first?["pushEndpoint"] as? String)
-        let entry = try #require(house.shard.home.entries.values.first { _ in true })
+        let entry = try #require(fixture.shard.home.entries.values.first { _ in true })
         let store = MemoryStore()
         store.apply([.putDevice(entry.device.record)] + changes) { _ in }
-        let other = try WebHouse()
+        let other = try WebFixture()
         other.shard.restore(try LoadedStore(store, shards: 1))
         #expect(try other.post(to: endpoint).status == 401)
         #expect(try other.connect(uaid, key: "").uaid == uaid)
@@ -155,59 +156,59 @@ struct WebPortTests {
 
     @Test("refuses new browsers without an enrolment key, and gives those of another relay a new identity")
     func enrolment() throws {
-        let stranger = try house.connect(key: "wrong")
+        let stranger = try fixture.connect(key: "wrong")
         #expect(stranger.uaid == nil && stranger.closeCode == 1008)
-        #expect(house.logged.contains { $0.contains("unknown enrolment key") })
-        #expect(house.logged.allSatisfy { !$0.contains(WebHouse.key) })
+        #expect(fixture.logged.contains { $0.contains("unknown enrolment key") })
+        #expect(fixture.logged.allSatisfy { !$0.contains(WebFixture.key) })
         let foreign = "5a3f9c0e-6f0e-4a49-8a56-1d1b1f2a3c4d"
-        let browser = try house.connect(foreign)
+        let browser = try fixture.connect(foreign)
         #expect(browser.uaid?.count == 56 && browser.uaid != foreign)
         let guessed = try #require(browser.uaid).dropLast(2) + "zz"
-        #expect(try house.connect(String(guessed)).uaid != browser.uaid)
+        #expect(try fixture.connect(String(guessed)).uaid != browser.uaid)
     }
 
     @Test("forgets a browser that the operator removes: its address is unknown then")
     func removal() throws {
-        let browser = try house.connect()
+        let browser = try fixture.connect()
         let endpoint = try register(browser)
-        let entry = try #require(house.shard.home.entries.values.first { _ in true })
+        let entry = try #require(fixture.shard.home.entries.values.first { _ in true })
         let question = ShardMessage.control(.question(.remove(entry.identity), id: 1, asker: 0))
-        house.shard.context.outbox.send(question, to: 0)
-        house.run()
+        fixture.shard.context.outbox.send(question, to: 0)
+        fixture.run()
         #expect(browser.closeCode == 1001)
-        #expect(try house.post(to: endpoint).status == 404)
+        #expect(try fixture.post(to: endpoint).status == 404)
     }
 
     @Test("answers a registration that could not be stored with 503, and takes the next one")
     func failingDisk() throws {
-        let browser = try house.connect()
+        let browser = try fixture.connect()
         browser.say(#"{"messageType":"register","channelID":"\#(Self.channel)"}"#)
-        house.run()
-        house.commit(isDurable: false)
+        fixture.run()
+        fixture.commit(isDurable: false)
         #expect(browser.messages("register").last?["status"] as? Int == 503)
-        #expect(try register(browser).hasPrefix(WebHouse.origin + "/push/"))
+        #expect(try register(browser).hasPrefix(WebFixture.origin + "/push/"))
     }
 
     @Test("closes connections that are slow or idle, and WebSockets without hello")
     func patience() throws {
-        let (idle, slow, silent) = (house.open(), house.open(), Browser(house.open(), path: "/"))
+        let (idle, slow, silent) = (fixture.open(), fixture.open(), Browser(fixture.open(), path: "/"))
         slow.send("POST / HTTP/1.1\r\nHost: a\r\n")
-        house.run()
-        house.advance(bySeconds: 16)
+        fixture.run()
+        fixture.advance(bySeconds: 16)
         #expect(slow.closed == .stalled("a request without end"))
         #expect(silent.closeCode == 1008)
         #expect(idle.closed == nil)
-        house.advance(bySeconds: 60)
+        fixture.advance(bySeconds: 60)
         #expect(idle.closed == .idleTimeout)
         #expect(silent.line.closed != nil)
-        #expect(house.shard.web.isEmpty)
+        #expect(fixture.shard.web.isEmpty)
     }
 
     @Test("cuts a WebSocket that answers no ping, and keeps one that does")
     func pings() throws {
-        let (quiet, good) = (try house.connect(), try house.connect())
+        let (quiet, good) = (try fixture.connect(), try fixture.connect())
         for _ in 1...3 {
-            house.advance(bySeconds: Limits.webPingMilliseconds / 1000)
+            fixture.advance(bySeconds: Limits.webPingMilliseconds / 1000)
             good.say(opcode: 10, [])
         }
         #expect(quiet.line.closed == .idleTimeout)
@@ -217,9 +218,9 @@ struct WebPortTests {
     @Test("answers CORS preflights, and other methods and requests with what they can have")
     func others() {
         func status(_ request: String) -> Int? {
-            let line = house.open()
+            let line = fixture.open()
             line.send(request + " HTTP/1.1\r\nHost: a\r\n\r\n")
-            house.run()
+            fixture.run()
             return line.status
         }
         #expect(status("OPTIONS /push/abc") == 204)
@@ -230,16 +231,16 @@ struct WebPortTests {
 
     @Test("lets browsers and senders go when the relay stops")
     func drain() throws {
-        let browser = try house.connect()
-        let (endpoint, idle) = (try register(browser), house.open())
-        let sender = try house.post(to: endpoint)
+        let browser = try fixture.connect()
+        let (endpoint, idle) = (try register(browser), fixture.open())
+        let sender = try fixture.post(to: endpoint)
         var messages = [ShardMessage.lifecycle(.drain)]
-        house.shard.receive(&messages)
-        house.run()
+        fixture.shard.receive(&messages)
+        fixture.run()
         #expect(browser.closeCode == 1001)
         #expect(idle.closed == .localClose)
-        house.advance(bySeconds: 1)
-        house.commit()
+        fixture.advance(bySeconds: 1)
+        fixture.commit()
         #expect(sender.status == 201 && sender.closed == .localClose)
     }
 }

@@ -10,12 +10,12 @@ import Testing
 struct WebPushRegistrationTests {
     private static let topic = "web-push.0123456789abcdef"
 
-    private let house: DeviceHouse
-    private let line: DeviceLine
+    private let fixture: DeviceFixture
+    private let line: DeviceClientConnection
 
     init() throws {
-        house = try DeviceHouse(webOrigin: WebHouse.origin)
-        line = try house.connect()
+        fixture = try DeviceFixture(webOrigin: WebFixture.origin)
+        line = try fixture.connect()
     }
 
     private var welcome: Welcome? {
@@ -30,8 +30,8 @@ struct WebPushRegistrationTests {
 
     private func ask(_ topic: String = topic, key: [UInt8] = []) throws -> RelayMessage? {
         line.say(.registerWebPush(RegisterWebPush(topic: topic, senderKey: key)))
-        try house.run()
-        try house.commit()
+        try fixture.run()
+        try fixture.commit()
         return line.news.last
     }
 
@@ -48,15 +48,15 @@ struct WebPushRegistrationTests {
     @Test("brings messages to the agent byte for byte, with any content encoding and with none")
     func bytes() throws {
         let endpoint = try register()
-        #expect(endpoint.hasPrefix("\(WebHouse.origin)/push/"))
+        #expect(endpoint.hasPrefix("\(WebFixture.origin)/push/"))
         let bodies: [[UInt8]] = [
             [0], [0xFF, 0xFE, 0], Array("plain".utf8), [UInt8](repeating: 7, count: 4096),
         ]
         for (body, encoding) in zip(bodies, ["aes128gcm", "aesgcm", "", "br"]) {
-            let sender = try house.post(body, to: endpoint, ["Content-Encoding": encoding])
+            let sender = try fixture.post(body, to: endpoint, ["Content-Encoding": encoding])
             #expect(payloads.last == body)
             line.acknowledgeAll()
-            try house.run()
+            try fixture.run()
             #expect(sender.status == 201)
         }
         #expect(payloads == bodies)
@@ -65,8 +65,8 @@ struct WebPushRegistrationTests {
     @Test("takes from 1 to 4096 bytes")
     func sizes() throws {
         let endpoint = try register()
-        #expect(try house.post([], to: endpoint).status == 400)
-        #expect(try house.post([UInt8](repeating: 1, count: 4097), to: endpoint).status == 413)
+        #expect(try fixture.post([], to: endpoint).status == 400)
+        #expect(try fixture.post([UInt8](repeating: 1, count: 4097), to: endpoint).status == 413)
         #expect(payloads.isEmpty)
     }
 
@@ -74,13 +74,13 @@ struct WebPushRegistrationTests {
     func away() throws {
         let endpoint = try register()
         line.say(.goodbye(Goodbye(reason: .shutdown, retryAfterMilliseconds: 0, detail: "")))
-        try house.run()
-        let sender = try house.post([0, 1], to: endpoint, ["Content-Encoding": ""])
+        try fixture.run()
+        let sender = try fixture.post([0, 1], to: endpoint, ["Content-Encoding": ""])
         #expect(sender.status == nil)
-        try house.commit()
+        try fixture.commit()
         #expect(sender.status == 201)
-        let next = try house.connect()
-        try house.commit()
+        let next = try fixture.connect()
+        try fixture.commit()
         #expect(
             next.heard.contains {
                 if case .deliver(let deliver) = $0 { deliver.payload == [0, 1] } else { false }
@@ -89,11 +89,11 @@ struct WebPushRegistrationTests {
 
     @Test("is for senders with its VAPID key alone, if it has one")
     func senders() throws {
-        let key = try #require(VAPIDKey(text: WebHouse.senderKey)).bytes
+        let key = try #require(VAPIDKey(text: WebFixture.senderKey)).bytes
         let endpoint = try register(key: key)
-        #expect(try house.post([1], to: endpoint).status == 401)
-        let forged = "vapid t=e30.e30.AAAA, k=\(WebHouse.senderKey)"
-        #expect(try house.post([1], to: endpoint, ["Authorization": forged]).status == 403)
+        #expect(try fixture.post([1], to: endpoint).status == 401)
+        let forged = "vapid t=e30.e30.AAAA, k=\(WebFixture.senderKey)"
+        #expect(try fixture.post([1], to: endpoint, ["Authorization": forged]).status == 403)
         #expect(payloads.isEmpty)
     }
 
@@ -101,7 +101,7 @@ struct WebPushRegistrationTests {
     func again() throws {
         let first = try register()
         #expect(try register() == first)
-        let key = try #require(VAPIDKey(text: WebHouse.senderKey)).bytes
+        let key = try #require(VAPIDKey(text: WebFixture.senderKey)).bytes
         let answer = try ask(key: key)
         #expect(
             answer
@@ -125,10 +125,10 @@ struct WebPushRegistrationTests {
 
     @Test("is refused by a relay without a web port, whose welcome says that there is none")
     func noWebPort() throws {
-        let house = try DeviceHouse()
-        let line = try house.connect()
+        let fixture = try DeviceFixture()
+        let line = try fixture.connect()
         line.say(.registerWebPush(RegisterWebPush(topic: Self.topic, senderKey: [])))
-        try house.run()
+        try fixture.run()
         guard case .refused(let refused) = line.news.last else { throw Refusal(heard: "\(line.news)") }
         #expect(refused.reason.contains("web-address"))
         for case .welcome(let welcome) in line.heard { #expect(welcome.webPushURL.isEmpty) }
@@ -138,14 +138,14 @@ struct WebPushRegistrationTests {
     func ended() throws {
         let endpoint = try register()
         line.say(.unregister(topic: Self.topic))
-        try house.run()
-        try house.commit()
-        #expect(try house.post([1], to: endpoint).status == 410)
+        try fixture.run()
+        try fixture.commit()
+        #expect(try fixture.post([1], to: endpoint).status == 410)
     }
 
     @Test("is refused when the quota of Web Push has no room")
     func quota() throws {
-        house.shard.context.quotas.replace(
+        fixture.shard.context.quotas.replace(
             QuotaSet(["topic=web-push devices=1"].compactMap(Quota.init)))
         _ = try register()
         guard case .refused(let refused) = try ask("web-push.another") else {
@@ -157,7 +157,7 @@ struct WebPushRegistrationTests {
     @Test("counts in metrics under one topic, as browsers do")
     func metrics() throws {
         let endpoint = try register()
-        _ = try house.post([1], to: endpoint)
-        #expect(house.shard.context.topics.counts.topics.map(\.text) == ["web-push"])
+        _ = try fixture.post([1], to: endpoint)
+        #expect(fixture.shard.context.topics.counts.topics.map(\.text) == ["web-push"])
     }
 }

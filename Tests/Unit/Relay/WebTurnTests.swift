@@ -7,22 +7,22 @@ import Testing
 @Suite("A message that waits for the one before it in its channel")
 struct WebTurnTests {
     private static let channel = "d9b74644-4f97-46aa-b8fa-9393985cd6cd"
-    private let house: WebHouse
+    private let fixture: WebFixture
     private let browser: Browser
     private let endpoint: String
 
     init() throws {
-        house = try WebHouse()
-        browser = try house.connect()
-        endpoint = try house.register(browser, channel: Self.channel)
+        fixture = try WebFixture()
+        browser = try fixture.connect()
+        endpoint = try fixture.register(browser, channel: Self.channel)
     }
 
     /// Posts a message and waits for its answer.
     private func post(_ body: String, _ fields: [String: String] = [:]) throws {
-        let sender = try house.post(body, to: endpoint, fields)
+        let sender = try fixture.post(body, to: endpoint, fields)
         for _ in 1...10 where sender.status == nil {
-            house.advance(bySeconds: 1)
-            house.commit()
+            fixture.advance(bySeconds: 1)
+            fixture.commit()
         }
         #expect(sender.status == 201)
     }
@@ -33,13 +33,13 @@ struct WebTurnTests {
         while browser.contents.count > count, let last = browser.messages("notification").last {
             count = browser.contents.count
             try browser.acknowledge(last)
-            house.run()
+            fixture.run()
         }
     }
 
     private func tally() throws -> Tally {
-        let tally = house.shard.report.tally
-        let entry = try #require(house.shard.home.entries.values.first { _ in true })
+        let tally = fixture.shard.report.tally
+        let entry = try #require(fixture.shard.home.entries.values.first { _ in true })
         #expect(tally.isBalanced && tally.pending == 0 && entry.device.outstandingCount == 0)
         return tally
     }
@@ -58,7 +58,7 @@ struct WebTurnTests {
     func expired() throws {
         try post("1")
         try post("2", ["TTL": "20"])
-        house.advance(bySeconds: 21)
+        fixture.advance(bySeconds: 21)
         try post("3")
         try acknowledgeAll()
         #expect(browser.contents == ["1", "3"])
@@ -70,8 +70,8 @@ struct WebTurnTests {
         try post("1")
         try post("2")
         browser.say(#"{"messageType":"unregister","channelID":"\#(Self.channel)","code":200}"#)
-        house.run()
-        house.commit()
+        fixture.run()
+        fixture.commit()
         #expect(browser.messages("unregister").count == 1)
         try acknowledgeAll()
         #expect(browser.contents == ["1"])
@@ -82,8 +82,8 @@ struct WebTurnTests {
     func recalled() throws {
         for number in 1..<Limits.deliveryWindow { try post("\(number)", ["TTL": "3600"]) }
         try post("last", ["Topic": "a", "TTL": "3600"])
-        let newer = try house.post("newer", to: endpoint, ["Topic": "a", "TTL": "3600"])
-        house.commit(isDurable: false)
+        let newer = try fixture.post("newer", to: endpoint, ["Topic": "a", "TTL": "3600"])
+        fixture.commit(isDurable: false)
         #expect(newer.status == 503)
         try acknowledgeAll()
         #expect(browser.contents == (1..<Limits.deliveryWindow).map { "\($0)" } + ["last"])

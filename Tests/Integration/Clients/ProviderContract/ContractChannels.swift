@@ -8,7 +8,7 @@ struct ContractChannels {
 
     /// - Parameter isFull: whether the app has 10,000 channels.
     init(isFull: Bool) throws {
-        let app = ContractHouse.topic
+        let app = ContractFixture.topic
         let second = "com.example.second"
         var changes: [RegistryChange] = []
         var values = ["unknown channel": ChannelIdentity(high: 9, low: 9).description]

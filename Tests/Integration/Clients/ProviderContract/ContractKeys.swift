@@ -11,7 +11,7 @@ struct ContractKeys {
 
     /// All keys but the first, each with the words for a token of it.
     private var others: [(words: String, record: ProviderKeyRecord)] {
-        let app = Topic(ContractHouse.topic).map { [$0] }
+        let app = Topic(ContractFixture.topic).map { [$0] }
         let second = Topic("com.example.second").map { [$0] }
         return [
             ("another team's jwt", record("KEY0000002", of: Self.foreignTeam)),
@@ -38,7 +38,7 @@ struct ContractKeys {
     /// The changes that add the keys to a registry.
     var changes: [RegistryChange] {
         let topics = [
-            (ContractHouse.topic, Self.team), ("com.example.second", Self.team),
+            (ContractFixture.topic, Self.team), ("com.example.second", Self.team),
             ("com.example.foreign", Self.foreignTeam),
         ]
         let records = [record("KEY0000001")] + others.map(\.record)

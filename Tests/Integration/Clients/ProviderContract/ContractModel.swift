@@ -41,7 +41,7 @@ enum ContractModel: Sendable {
         let authorization = (name: "authorization", value: "bearer {jwt}")
         let channel = (name: "apns-channel-id", value: "{channel}")
         return switch self {
-        case .push: [authorization, ("apns-topic", ContractHouse.topic)]
+        case .push: [authorization, ("apns-topic", ContractFixture.topic)]
         case .create, .list: [authorization]
         case .read, .delete: [authorization, channel]
         case .broadcast:

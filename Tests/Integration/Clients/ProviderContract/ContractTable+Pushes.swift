@@ -15,7 +15,7 @@ extension ContractTable {
         ContractCase(
             "type-" + name,
             suffix.isEmpty ? "The topic is the app's." : "The topic ends with `" + suffix + "`.",
-            ["apns-push-type": name, "apns-topic": ContractHouse.topic + suffix],
+            ["apns-push-type": name, "apns-topic": ContractFixture.topic + suffix],
             path: suffix.isEmpty ? nil : "/3/device/{token for " + suffix + "}", with: .strict,
             gets: .accepted)
     }
@@ -181,14 +181,14 @@ extension ContractTable {
                 "token-unregistered",
                 "The app has unregistered; `timestamp` says when, in milliseconds since 1970.",
                 path: "/3/device/{unregistered token}",
-                gets: .refused(410, "Unregistered", since: ContractHouse.unregisteredAt)),
+                gets: .refused(410, "Unregistered", since: ContractFixture.unregisteredAt)),
             ContractCase(
                 "token-expired",
                 """
                 The device was not seen for this many days, and one more because it is noted once a day. Its \
                 tokens are valid again when it returns.
                 """, path: "/3/device/{absent device's token}", with: .expiry(days: 30),
-                gets: .refused(410, "ExpiredToken", since: ContractHouse.seenAt + 31 * 86_400_000)),
+                gets: .refused(410, "ExpiredToken", since: ContractFixture.seenAt + 31 * 86_400_000)),
             ContractCase(
                 "token-not-expired", "Without the setting tokens do not expire.",
                 path: "/3/device/{absent device's token}", gets: .accepted),

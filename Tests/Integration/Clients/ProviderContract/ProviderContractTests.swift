@@ -12,41 +12,41 @@ struct ProviderContractTests {
         "is kept in every case, whoever reads header blocks",
         arguments: ContractTable.groups, [ProtocolCode(), .nghttp2])
     func group(_ group: ContractGroup, _ code: ProtocolCode) async throws {
-        var houses: [ContractSetting: ContractHouse] = [:]
+        var houses: [ContractSetting: ContractFixture] = [:]
         for one in group.cases {
-            let house: ContractHouse
+            let fixture: ContractFixture
             if let known = houses[one.setting] {
-                house = known
+                fixture = known
             } else {
-                house = try await ContractHouse(one.setting, code)
-                houses[one.setting] = house
+                fixture = try await ContractFixture(one.setting, code)
+                houses[one.setting] = fixture
             }
             do {
-                try check(one, isBinding: group.isBinding, in: house)
+                try check(one, isBinding: group.isBinding, in: fixture)
             } catch {
                 Issue.record("\(one.name): \(error)")
             }
         }
-        for house in houses.values { await house.stop() }
+        for fixture in houses.values { await fixture.stop() }
     }
 
-    private func check(_ one: ContractCase, isBinding: Bool, in house: ContractHouse) throws {
+    private func check(_ one: ContractCase, isBinding: Bool, in fixture: ContractFixture) throws {
         let client =
             isBinding || !one.before.isEmpty
-            ? try house.connect(in: one.environment) : try house.sharedConnection(in: one.environment)
+            ? try fixture.connect(in: one.environment) : try fixture.sharedConnection(in: one.environment)
         for request in one.before {
-            let status = try house.answer(request, over: client).status
+            let status = try fixture.answer(request, over: client).status
             #expect(200..<300 ~= status, "\(one.name): before it, \(status)")
         }
-        var response = try house.answer(one.request, over: client)
+        var response = try fixture.answer(one.request, over: client)
         // On a slow machine a bucket refills while the test empties it, therefore the test continues until it is
         // empty.
         for _ in 0..<10_000 where one.isRepeated && response.status == 200 {
-            response = try house.answer(one.request, over: client)
+            response = try fixture.answer(one.request, over: client)
         }
         let body = String(decoding: response.body, as: UTF8.self)
         #expect(
-            response.status == one.answer.status && body == house.filled(json: one.answer.body),
+            response.status == one.answer.status && body == fixture.filled(json: one.answer.body),
             "\(one.name): \(response.status) \(body)")
         checkIdentity(response, one)
         checkHeaders(response, one)

@@ -5,7 +5,7 @@ import RelayFixtures
 @testable import PostriderProviderAPI
 
 /// The authentication of one provider connection.
-final class ProviderLine {
+final class AuthenticatedConnection {
     private var credentials = ProviderCredentials()
     private let tokens = ProviderTokens()
     private let environment: PostriderNotifications.Environment

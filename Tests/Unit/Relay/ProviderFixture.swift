@@ -12,7 +12,7 @@ import Testing
 
 /// One shard with one provider connection: a real session at each end, or raw frames at the provider's end. The test
 /// controls the ledger and the time.
-final class ProviderRig {
+final class ProviderFixture {
     let clock = HandClock()
     let answers = Answers()
     private let logged = LoggedLines()

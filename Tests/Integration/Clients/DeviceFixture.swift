@@ -5,7 +5,7 @@ import PostriderNotifications
 @testable import PostriderTransport
 
 /// A relay that the test controls, and a record of the events of its client.
-struct DeviceGround {
+struct DeviceFixture {
     let loop: EventLoop
     let relay: FakeRelay
     let recorder = Recorder()

@@ -5,7 +5,7 @@ import PostriderTransport
 
 /// A device's connection. It enrols if the device is new, says hello, registers its apps, and acknowledges
 /// notifications: one message for all that arrived together.
-final class DeviceLine: FleetLine {
+final class FleetDeviceConnection: FleetConnection {
     private unowned let device: FleetDevice
     private unowned let fleet: DeviceFleet
     private var framing = MessageFraming(maxMessageBytes: Limits.relayMessageBytes)

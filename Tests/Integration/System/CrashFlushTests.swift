@@ -6,7 +6,7 @@ import Testing
 @testable import PostriderTransport
 
 @Suite("A crash")
-struct LastWordsTests {
+struct CrashFlushTests {
     @Test("waits a moment for the log's thread, so that the lines before it are written", .bug(id: "R2"))
     func written() async throws {
         let result = await #expect(
@@ -14,13 +14,13 @@ struct LastWordsTests {
         ) {
             // Swift's backtraces may have set a handler.
             _ = signal(SIGABRT, SIG_DFL)
-            LastWords.waitForLog()
-            LastWords.unwritten.add(1, ordering: .relaxed)
+            CrashFlush.waitForLog()
+            CrashFlush.unwritten.add(1, ordering: .relaxed)
             _ = try Thread.spawn(name: "log") {
                 // The handler is removed as soon as the crash has begun.
                 while isHandled(SIGABRT) {}
                 try? StandardStream.output.write("the last line\n")
-                LastWords.unwritten.subtract(1, ordering: .relaxed)
+                CrashFlush.unwritten.subtract(1, ordering: .relaxed)
             }
             abort()
         }
@@ -32,8 +32,8 @@ struct LastWordsTests {
     func stuck() async {
         await #expect(processExitsWith: .signal(SIGABRT)) {
             _ = signal(SIGABRT, SIG_DFL)
-            LastWords.waitForLog()
-            LastWords.unwritten.add(1, ordering: .relaxed)
+            CrashFlush.waitForLog()
+            CrashFlush.unwritten.add(1, ordering: .relaxed)
             abort()
         }
     }

@@ -5,7 +5,7 @@ import PostriderWeb
 ///
 /// The first byte says what is spoken (bit 0: WebSocket, or HTTP/1.1) and the size of the pieces (the rest); the other
 /// bytes are the client's.
-enum WebDoor {
+enum FuzzedWebPort {
     static func run(_ input: [UInt8]) throws(Contradiction) {
         guard let mode = input.first else { return }
         let bytes = Array(input.dropFirst())

@@ -23,7 +23,7 @@ enum Engine: CaseIterable, CustomTestStringConvertible {
 }
 
 /// The place of a store of one engine, which can be opened again, as after a restart of the process.
-final class Ground {
+final class StoreFixture {
     let directory = Scratch()
     private let engine: Engine
     private let disk = MemoryStore.Disk()

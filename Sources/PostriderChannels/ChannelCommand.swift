@@ -2,7 +2,7 @@ package import PostriderCourier
 package import PostriderNotifications
 
 /// A provider's request to the home of its app's channels.
-package enum ChannelOrder: Sendable {
+package enum ChannelCommand: Sendable {
     case create(ChannelStorage)
     case read(ChannelIdentity)
     case remove(ChannelIdentity)

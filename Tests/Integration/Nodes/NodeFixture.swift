@@ -8,7 +8,7 @@ import Testing
 @testable import PostriderTransport
 
 /// Some nodes on one loop, with real sockets and certificates.
-final class NodeRig {
+final class NodeFixture {
     /// One node, and what it was told.
     final class Node {
         let name: NodeName
@@ -43,8 +43,8 @@ final class NodeRig {
     let loop: EventLoop
     let certificates: NodeCertificates
 
-    /// A rig with a loop of its own and, if there is another rig, with that one's certificates.
-    init(sharing other: NodeRig? = nil) throws {
+    /// A fixture with a loop of its own and, if there is another fixture, with that one's certificates.
+    init(sharing other: NodeFixture? = nil) throws {
         loop = try EventLoop()
         certificates = try other?.certificates ?? NodeCertificates()
     }
@@ -96,10 +96,11 @@ final class NodeRig {
         }
     }
 
-    /// Runs turns of the loop, and of another rig's, until `condition` holds. The limit only keeps a broken test from
-    /// hanging.
+    /// Runs turns of the loop, and of another fixture's, until `condition` holds. The limit only keeps a broken test
+    /// from hanging.
     func turn(
-        with other: NodeRig? = nil, until condition: () -> Bool, _ location: SourceLocation = #_sourceLocation
+        with other: NodeFixture? = nil, until condition: () -> Bool,
+        _ location: SourceLocation = #_sourceLocation
     ) {
         var isLate = false
         let limit = loop.makeTimer { isLate = true }

@@ -2,7 +2,7 @@ import PostriderCourier
 import PostriderNotifications
 
 /// What a row of the inbox holds. It is handed over to an app, in order, until the app has handled it.
-enum Parcel: Hashable {
+enum InboxContent: Hashable {
     /// A push.
     case remote(Deliver)
     /// A local notification whose moment has come.

@@ -7,7 +7,7 @@ import PostriderTransport
 @testable import PostriderRelay
 
 /// One provider's connection to its own shard, without socket, thread, disk or time; the ledger commits at once.
-final class FuzzedDoor: ConnectionOutput {
+final class FuzzedConnection: ConnectionOutput {
     let peer = Peer(address: "fuzzed")
     let isBlocked = false
     private(set) var hasEnded = false

@@ -105,13 +105,13 @@ final class ScriptedPeer: ConnectionHandler {
 }
 
 /// A loop with a listener on a Unix socket of its own.
-final class Rig {
+final class EndpointFixture {
     let loop: EventLoop
     let listener: Listener
     private var owners: [Owner]
     private let path = "/tmp/endpoints-\(getpid())-\(UInt64.random(in: 0...UInt64.max)).sock"
 
-    /// Creates a rig in which each connection gets the next of the owners.
+    /// Creates a fixture in which each connection gets the next of the owners.
     init(_ owners: [Owner], limits: ConnectionLimits) throws {
         self.owners = owners
         loop = try EventLoop()

@@ -3,7 +3,7 @@ import PostriderTransport
 
 /// One connection to the web port. ALPN decides whether it speaks HTTP/2 or HTTP/1.1, and a connection of HTTP/1.1 may
 /// become a WebSocket; the handler of the protocol does everything else.
-final class WebDoor: ConnectionHandler {
+final class WebConnection: ConnectionHandler {
     private unowned let port: WebPort
     private var handler: (any ConnectionHandler)?
 

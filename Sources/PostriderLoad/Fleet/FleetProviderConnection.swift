@@ -4,7 +4,7 @@ import PostriderNotifications
 import PostriderTransport
 
 /// A provider's connection: it sends requests and gets one answer to each.
-final class ProviderLine: FleetLine {
+final class FleetProviderConnection: FleetConnection {
     /// An answer other than 200 that is not complete yet.
     private struct Refusal {
         var status: Int

@@ -4,7 +4,7 @@ public import Synchronization
 
 /// Gives the thread that writes the log a moment to finish when the process crashes, so that the lines before the
 /// crash are not lost.
-public enum LastWords {
+public enum CrashFlush {
     /// The number of lines that were logged and are not written yet.
     public static let unwritten = Atomic<Int>(0)
 
@@ -26,7 +26,7 @@ public enum LastWords {
             // SA_RESETHAND restores the default action, so the raised signal ends the process as it would have
             // without a handler.
             action.sa_flags = Int32(bitPattern: UInt32(SA_RESETHAND))
-            unsafe action.__sigaction_handler.sa_handler = { number in LastWords.wait(number) }
+            unsafe action.__sigaction_handler.sa_handler = { number in CrashFlush.wait(number) }
             _ = unsafe sigaction(number, &action, nil)
         }
     }

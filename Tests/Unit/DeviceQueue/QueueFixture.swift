@@ -51,7 +51,7 @@ extension HomeEffect: CustomStringConvertible {
 
 /// A device with the row numbers that its home would draw, and the effects of each event as text. Push number n has
 /// stream n and row n.
-struct DeviceRig {
+struct QueueFixture {
     var device = Device(Samples.record)
     var tally = Tally()
     var now = Samples.now

@@ -3,7 +3,7 @@ import PostriderTransport
 
 /// One connection of the fleet: an HTTP/2 session on a connection. It is kept small, because there are thousands. It
 /// counts bytes, and reads the clock once for everything that arrives together.
-class FleetLine: ConnectionHandler, SessionHandler {
+class FleetConnection: ConnectionHandler, SessionHandler {
     private let meter: WorkerMeter
     private(set) lazy var streams = HTTP2Connection(
         role: .client, settings: settings, handler: self)

@@ -11,7 +11,7 @@ import Testing
 @testable import PostriderTransport
 
 /// A real relay on its own threads with a store in memory, and a loop for its clients.
-final class RelayRig {
+final class RelayFixture {
     static let topic = "org.example.app"
     static let enrolmentKey = "enrol-test"
 

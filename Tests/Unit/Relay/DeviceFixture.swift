@@ -15,7 +15,7 @@ import Testing
 
 /// One shard and devices that are connected to it, with a real session at each end of each connection. The test
 /// controls the ledger and the time.
-final class DeviceHouse {
+final class DeviceFixture {
     static let secret = [UInt8](repeating: 9, count: Limits.deviceSecretBytes)
     static let channel = ChannelIdentity(high: 5, low: 6)
 
@@ -29,8 +29,8 @@ final class DeviceHouse {
     private let rules: DeviceRules
     private let bench: TestBench?
     private let webOrigin: String
-    private var lines: [DeviceLine] = []
-    private var senders: [WebLine] = []
+    private var lines: [DeviceClientConnection] = []
+    private var senders: [WebClientConnection] = []
 
     /// Creates a shard with this many enrolled devices, each with both apps.
     init(
@@ -94,8 +94,8 @@ final class DeviceHouse {
     /// Connects the device of this number and sends its hello.
     func connect(
         _ number: Int = 0, by reception: Reception = .usual, instance: UInt64 = 0, saysHello: Bool = true
-    ) throws -> DeviceLine {
-        let line = try DeviceLine(
+    ) throws -> DeviceClientConnection {
+        let line = try DeviceClientConnection(
             shard,
             Hello(
                 deviceIdentity: Self.identity(number), deviceSecret: Self.secret, keepaliveSeconds: 1800,
@@ -119,10 +119,12 @@ final class DeviceHouse {
     }
 
     /// Posts a message of Web Push, and returns the connection on which its answer comes.
-    func post(_ body: [UInt8], to endpoint: String, _ fields: [String: String] = [:]) throws -> WebLine {
-        let sender = WebLine(WebDoor(on: shard.web), "http/1.1")
+    func post(_ body: [UInt8], to endpoint: String, _ fields: [String: String] = [:]) throws
+        -> WebClientConnection
+    {
+        let sender = WebClientConnection(WebConnection(on: shard.web), "http/1.1")
         senders.append(sender)
-        try sender.request("POST", endpoint, WebLine.usual.merging(fields) { $1 }, body)
+        try sender.request("POST", endpoint, WebClientConnection.usual.merging(fields) { $1 }, body)
         try run()
         return sender
     }
@@ -174,7 +176,7 @@ final class DeviceHouse {
 }
 
 /// The device's end of one connection.
-final class DeviceLine: SessionHandler {
+final class DeviceClientConnection: SessionHandler {
     private(set) var heard: [RelayMessage] = []
     /// The status with which the stream ended.
     private(set) var status: GRPCStatus?

@@ -6,7 +6,7 @@ import PostriderStorage
 import Testing
 
 /// The database of a cluster, of one of the two engines that have clusters.
-final class ClusterGround {
+final class ClusterFixture {
     private let cluster = MemoryCluster()
     /// The connection string; empty for the memory engine.
     let database: String

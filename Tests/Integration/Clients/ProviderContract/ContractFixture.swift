@@ -11,7 +11,7 @@ import Testing
 @testable import PostriderTransport
 
 /// A relay with one configuration, the values for the words in braces, and the connections of providers.
-final class ContractHouse {
+final class ContractFixture {
     static let topic = "com.example.app"
     static let unregisteredAt: Int64 = 1_700_000_000_000
     static let seenAt: Int64 = 1_600_000_000_000
@@ -126,7 +126,7 @@ private struct ContractDevices {
     init() throws {
         let secret = [UInt8](repeating: 5, count: DeviceTokenCodec.secretByteCount)
         let seal = try DeviceTokenCodec(secrets: [secret])
-        let enrolledAt = Moment(milliseconds: ContractHouse.seenAt)
+        let enrolledAt = Moment(milliseconds: ContractFixture.seenAt)
         let now = Moment(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
         let (present, absent) = (DeviceIdentity(high: 1, low: 1), DeviceIdentity(high: 1, low: 2))
         let digest = [UInt8](repeating: 7, count: 32)
@@ -151,14 +151,14 @@ private struct ContractDevices {
             changes.append(.putRegistration(record))
             values[words] = seal.seal(device, number).hex
         }
-        try register("token", ContractHouse.topic, 1)
+        try register("token", ContractFixture.topic, 1)
         try register("other app's token", "com.example.second", 2)
-        try register("unregistered token", ContractHouse.topic, 3, until: ContractHouse.unregisteredAt)
-        try register("development token", ContractHouse.topic, 1, in: .development)
-        try register("absent device's token", ContractHouse.topic, 1, on: absent)
+        try register("unregistered token", ContractFixture.topic, 3, until: ContractFixture.unregisteredAt)
+        try register("development token", ContractFixture.topic, 1, in: .development)
+        try register("absent device's token", ContractFixture.topic, 1, on: absent)
         for (place, type) in PushType.allCases.enumerated() where !type.rule.topicSuffix.isEmpty {
             let suffix = type.rule.topicSuffix
-            try register("token for \(suffix)", ContractHouse.topic + suffix, UInt32(10 + place))
+            try register("token for \(suffix)", ContractFixture.topic + suffix, UInt32(10 + place))
         }
         let removed = seal.seal(DeviceIdentity(high: 1, low: 3), RegistrationNumber(1))
         values["removed device's token"] = removed.hex

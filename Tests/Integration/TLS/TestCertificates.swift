@@ -4,7 +4,7 @@ import PostriderTLS
 import PostriderTransport
 
 /// Certificates and keys on disk for one test; their folder is removed with this object.
-final class Paper {
+final class TestCertificates {
     let folder: URL
     let authority: Certificates.Issued
 

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The channels that an application wants, and those that it no longer wants and of which the agent does not know
 /// yet. The application changes them on any thread, and the link on its own.
-final class ChannelWishes: Sendable {
+final class RequestedSubscriptions: Sendable {
     private struct State {
         /// True to subscribe, false to unsubscribe.
         var channels: [ChannelIdentity: Bool] = [:]

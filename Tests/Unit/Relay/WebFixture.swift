@@ -7,7 +7,7 @@ import Testing
 @testable import PostriderRelay
 
 /// One shard with a web port, and connections to it. The test controls the ledger and the time.
-final class WebHouse {
+final class WebFixture {
     /// The enrolment key in the URL of browsers.
     static let key = "browsers-9"
     /// A token of plain sends to the topic of the samples.
@@ -24,7 +24,7 @@ final class WebHouse {
     private let codec: DeviceTokenCodec
     private let policy: AccessPolicy
     private let quotas: QuotaSet
-    private var lines: [WebLine] = []
+    private var lines: [WebClientConnection] = []
     /// The refusals that the trace has got.
     private(set) var refusals: [TraceRefusal] = []
 
@@ -75,14 +75,14 @@ final class WebHouse {
     var logged: [String] { complaints.all.map(\.text) }
 
     /// Opens a connection.
-    func open(speaking negotiated: String? = "http/1.1") -> WebLine {
-        let line = WebLine(WebDoor(on: shard.web), negotiated)
+    func open(speaking negotiated: String? = "http/1.1") -> WebClientConnection {
+        let line = WebClientConnection(WebConnection(on: shard.web), negotiated)
         lines.append(line)
         return line
     }
 
     /// Connects a browser and says hello. The ledger does what that needs.
-    func connect(_ uaid: String = "", key: String = WebHouse.key) throws -> Browser {
+    func connect(_ uaid: String = "", key: String = WebFixture.key) throws -> Browser {
         let browser = Browser(open(), path: "/" + key)
         browser.say(#"{"messageType":"hello","uaid":"\#(uaid)","use_webpush":true}"#)
         run()
@@ -93,14 +93,14 @@ final class WebHouse {
     /// Posts a message and returns the connection on which its answer comes.
     func post(
         _ body: String = "secret", to endpoint: String, _ fields: [String: String] = [:]
-    ) throws -> WebLine {
-        try request("POST", endpoint, WebLine.usual.merging(fields) { $1 }, body)
+    ) throws -> WebClientConnection {
+        try request("POST", endpoint, WebClientConnection.usual.merging(fields) { $1 }, body)
     }
 
     /// Makes a request, without the fields that are empty, and returns the connection on which its answer comes.
     func request(
         _ method: String, _ url: String, _ fields: [String: String] = [:], _ body: String = ""
-    ) throws -> WebLine {
+    ) throws -> WebClientConnection {
         let line = open()
         try line.request(method, url, fields, Array(body.utf8))
         run()
@@ -139,7 +139,7 @@ final class WebHouse {
 }
 
 /// One connection to the web port.
-final class WebLine {
+final class WebClientConnection {
     private final class Wire: ConnectionOutput {
         let peer: Peer
         var isDirty = false
@@ -161,13 +161,13 @@ final class WebLine {
         func resumeReading() { isReading = true }
     }
 
-    private let door: WebDoor
+    private let door: WebConnection
     private let wire: Wire
     private var isOver = false
     /// What the relay has sent.
     var heard: [UInt8] = []
 
-    init(_ door: WebDoor, _ negotiated: String?) {
+    init(_ door: WebConnection, _ negotiated: String?) {
         self.door = door
         wire = Wire(Peer(address: "192.0.2.1:1", negotiatedProtocol: negotiated))
         door.opened(on: wire)
@@ -198,7 +198,7 @@ final class WebLine {
     /// Makes a request of a URL of this origin, without the fields that are empty.
     func request(_ method: String, _ url: String, _ fields: [String: String], _ body: [UInt8]) throws {
         let path = try #require(
-            url.hasPrefix(WebHouse.origin) ? url.dropFirst(WebHouse.origin.count) : nil)
+            url.hasPrefix(WebFixture.origin) ? url.dropFirst(WebFixture.origin.count) : nil)
         let head = fields.filter { !$0.value.isEmpty }.map { "\($0.key): \($0.value)\r\n" }.joined()
         send(
             "\(method) \(path) HTTP/1.1\r\nHost: push.example.org\r\n\(head)"
