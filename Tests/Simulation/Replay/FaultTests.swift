@@ -5,11 +5,11 @@ extension Simulation {
     struct FaultTests {
         /// The checkers that must report each fault, with one of the first seeds.
         private static let table: [(fault: DeliberateFault, checkers: Set<Checker>)] = [
-            (.storeLies, [.loss]),
-            (.diskForgets, [.loss]),
+            (.storeLies, [.loss, .messages]),
+            (.diskForgets, [.loss, .messages]),
             (.diskKeeps, [.conservation, .order, .newest]),
-            (.storeProlongs, [.expiration]),
-            (.storeSeparates, [.newest, .conservation]),
+            (.storeProlongs, [.expiration, .ended]),
+            (.storeSeparates, [.newest, .conservation, .ended]),
             (.storePostdates, [.answers]),
             (.mailReorders, [.order]),
             (.mailLoses, [.rest]),
@@ -18,11 +18,17 @@ extension Simulation {
             (.deviceForgets, [.loss]),
             (.deviceConceals, [.wishes]),
             (.shardMiscounts, [.conservation]),
-            (.relayKeepsAll, [.newest]),
+            (.relayKeepsAll, [.newest, .ended]),
             (.timersFail, [.rest]),
-            (.clockLags, [.expiration, .answers]),
+            (.clockLags, [.expiration, .answers, .ended]),
             (.boundsShrink, [.bounds]),
             (.channelsForget, [.channels]),
+            (.storeDropsMessages, [.messages]),
+            (.diskKeepsReceipts, [.receipts]),
+            (.browserForgets, [.messages, .receipts]),
+            (.browserLingers, [.ended]),
+            (.senderConceals, [.ended]),
+            (.senderProlongs, [.ended]),
         ]
 
         @Test("reports every fault that somebody builds into the world", arguments: table.indices)

@@ -13,7 +13,11 @@ enum DeliberateFault: CaseIterable {
     case storeSeparates
     /// When the store is read at the start, the ends of registrations are a second later.
     case storePostdates
-    /// A mailbox reverses the order of the messages of one turn.
+    /// The store confirms messages of Web Push that it does not write.
+    case storeDropsMessages
+    /// The disk never removes a receipt.
+    case diskKeepsReceipts
+    /// A mailbox reverses the order of the pushes of one turn.
     case mailReorders
     /// Messages with answers are lost.
     case mailLoses
@@ -25,6 +29,14 @@ enum DeliberateFault: CaseIterable {
     case deviceForgets
     /// A device does not tell the relay its reception.
     case deviceConceals
+    /// A browser acknowledges messages that it has not stored.
+    case browserForgets
+    /// A browser does not tell the relay of the end of a subscription.
+    case browserLingers
+    /// A sender does not tell the relay the topics of its messages.
+    case senderConceals
+    /// A sender lets the relay store its messages for longer.
+    case senderProlongs
     /// A shard counts a delivery that did not happen.
     case shardMiscounts
     /// The relay stores all notifications of an app where it should store the latest only.

@@ -25,6 +25,13 @@ enum Checker: String, CaseIterable {
     case channels
     /// A device does not get the notifications of ignored apps.
     case wishes
+    /// A message of Web Push that was accepted is on the disk or with its browser; at the end it is with its browser,
+    /// or over.
+    case messages
+    /// No message of Web Push is delivered after it was replaced, has expired, or its subscription has ended.
+    case ended
+    /// A sender gets each promised receipt once, and hears of a delivery only after the browser's acknowledgement.
+    case receipts
 }
 
 /// A broken promise.

@@ -25,7 +25,8 @@ struct Run {
             + "\(accepted) accepted, \(world.deliveries) deliveries, \(world.welcomes) welcomes, "
             + "\(deferrals) deferrals, "
             + "\(world.channels.broadcasts.count) broadcasts, \(world.channels.heard) heard, "
-            + "\(world.channels.replayed) replayed"
+            + "\(world.channels.replayed) replayed, \(world.web.messages.count) messages, "
+            + "\(world.web.deliveries) in browsers, \(world.web.receipts.count) receipts"
         world.end()
     }
 }

@@ -29,7 +29,8 @@ final class SimulatedRelay {
     /// The depth of storage for an absent device.
     let storage: APNsCompatibility.StorageDepth
     /// Quotas that refuse nothing: they count what the devices of all shards have.
-    let quotas = QuotaSet(["team=* pending=1000000000 devices=1000000"].compactMap(Quota.init))
+    let quotas = QuotaSet(
+        ["team=*", "topic=web-push"].compactMap { Quota("\($0) pending=1000000000 devices=1000000") })
     private let store: SimulatedStore
     private var ledger: Ledger?
     /// Fires when the ledger repeats a write that the disk has refused.
@@ -88,7 +89,8 @@ final class SimulatedRelay {
                 log: .none)
             let settings = ShardSettings(
                 deviceRules: DeviceRules(storage: keepsAll ? .queue : storage),
-                throttle: ReconnectThrottle(places: house.places), quotas: quotas)
+                throttle: ReconnectThrottle(places: house.places), quotas: quotas,
+                webOrigin: SimulatedWeb.origin)
             let shard = Shard(
                 context, settings, migrator: migrator(of: index),
                 onDrained: { [unowned self] in drainedCount += 1 })
@@ -202,10 +204,20 @@ final class SimulatedRelay {
     /// Applies the deliberate fault to messages.
     private func spoil(_ messages: inout [ShardMessage]) {
         switch house.fault {
-        case .mailReorders: messages.reverse()
+        case .mailReorders: reversePushes(of: &messages)
         case .mailLoses: messages.removeAll { if case .push(.answer) = $0 { true } else { false } }
         default: break
         }
+    }
+
+    /// Reverses the order of pushes. That of other messages must be kept: a home tells the row of a message of Web Push
+    /// before it accepts it.
+    private func reversePushes(of messages: inout [ShardMessage]) {
+        let places = messages.indices.filter {
+            if case .push(.deliver) = messages[$0] { true } else { false }
+        }
+        let pushes = places.map { messages[$0] }
+        for (place, push) in zip(places, pushes.reversed()) { messages[place] = push }
     }
 
     /// Connects a client to one of the shards.

@@ -168,6 +168,14 @@ final class SimulatedStore: Store {
         if disk.fault == .storeLies, batch.enqueued.count > 1 { return completion(.success(())) }
         var batch = batch
         if disk.fault == .diskKeeps { batch.settled = [] }
+        if disk.fault == .storeDropsMessages {
+            batch.enqueued.removeAll {
+                pushNumber(in: $0.notification.payload).map { $0 >= SimulatedMessage.firstNumber } ?? false
+            }
+        }
+        if disk.fault == .diskKeepsReceipts {
+            batch.receipts.removeAll { if case .remove = $0 { true } else { false } }
+        }
         if disk.fault == .storeSeparates { keepSlots(&batch) }
         batch.settled += doubtfulRows
         doubtfulRows = []

@@ -17,7 +17,7 @@ final class SimulatedWire: ConnectionOutput {
     var shard: Int?
     var isMoving = false
     private(set) var other: SimulatedWire?
-    private(set) var session: HTTP2Handler?
+    private(set) var session: (any ConnectionHandler)?
     /// The bytes that were flushed and have not arrived.
     private(set) var underway: [UInt8] = []
     private(set) var isDirty = false
@@ -37,7 +37,9 @@ final class SimulatedWire: ConnectionOutput {
     /// More bytes than this under way block the end, like a socket's full buffer.
     private static let bufferBytes = 20_000
 
-    private init(number: Int, shard: Int?, session: HTTP2Handler, trickle: Int, reorders: Bool) {
+    private init(
+        number: Int, shard: Int?, session: any ConnectionHandler, trickle: Int, reorders: Bool
+    ) {
         self.number = number
         self.shard = shard
         self.session = session
@@ -47,7 +49,8 @@ final class SimulatedWire: ConnectionOutput {
 
     /// Makes two ends; neither has been told yet that it is open.
     static func pair(
-        _ number: Int, shard: Int, server: HTTP2Handler, client: HTTP2Handler, trickle: Int, reorders: Bool
+        _ number: Int, shard: Int, server: any ConnectionHandler, client: any ConnectionHandler, trickle: Int,
+        reorders: Bool
     ) -> (server: SimulatedWire, client: SimulatedWire) {
         let ends = (
             SimulatedWire(

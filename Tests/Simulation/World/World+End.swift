@@ -12,7 +12,8 @@ extension World {
     func finish() {
         disk.health = .well
         floodsLeft = 0
-        for _ in 0..<3000 where findings.first == nil {
+        isEnding = true
+        for _ in 0..<4000 where findings.first == nil {
             rest()
             returnAll()
             unwish()
@@ -20,36 +21,47 @@ extension World {
                 session.acknowledge(.max)
                 if session.isWelcome { session.say(.fetch) }
             }
+            for session in web.sessions { session.acknowledge(.max) }
             rest()
             if isAtRest {
                 restFully()
                 check()
-                return checkChannels()
+                checkChannels()
+                collectReceipts()
+                return checkMessages()
             }
             advance(byMilliseconds: 200)
         }
         if findings.first == nil {
             findings.note(
                 .rest,
-                "the world does not come to rest: the relay holds \(connected), and \(providers.count) and "
-                    + "\(sessions.count) are there")
+                "the world does not come to rest: the relay holds \(connected), and \(present) are there")
         }
     }
 
-    /// The numbers of providers and devices that are connected to the relay.
-    private var connected: (providers: Int, devices: Int) {
-        relay.shards.reduce(into: (0, 0)) { sum, shard in
-            sum.0 += shard.providers.count
-            sum.1 += shard.devices.sessions.count
+    /// The numbers of providers, devices, senders and browsers that are connected to the relay.
+    private var connected: [Int] {
+        let all = relay.shards.map { shard in
+            [
+                shard.providers.count, shard.devices.sessions.count, shard.web.routes.senders.count,
+                shard.web.sessions.count,
+            ]
         }
+        return (0..<4).map { index in all.reduce(0) { $0 + $1[index] } }
+    }
+
+    /// The same as the clients know them.
+    private var present: [Int] {
+        [providers.count, sessions.count, web.senders.count, web.sessions.count]
     }
 
     private var isAtRest: Bool {
         let pending = relay.shards.reduce(0) { $0 + $1.home.tally.pending }
         return pending == 0 && sessions.count == devices.count
             && sessions.allSatisfy { $0.isWelcome && $0.isIdle } && providers.allSatisfy { $0.openCount == 0 }
-            && connected == (providers.count, sessions.count) && clients.allSatisfy { $0.deadSince == nil }
-            && !relay.isOwing
+            && web.sessions.count == web.browsers.count && web.sessions.allSatisfy(\.isIdle)
+            && web.senders.allSatisfy { $0.openCount == 0 } && connected == present
+            && clients.allSatisfy { $0.deadSince == nil } && !relay.isOwing
     }
 
     private func check() {

@@ -10,6 +10,10 @@ extension World {
     /// Runs one step. Calm and faulty phases alternate, because links must live for a while to become full.
     func step() throws {
         steps += 1
+        if chance.once(in: 10) {
+            stepWeb()
+            return endClientTurns()
+        }
         let isCalm = steps / 1_000 % 2 == 1
         switch chance.number(0...(isCalm ? 939 : 999)) {
         case 0..<490: if !exchange() { checkQuiet() }

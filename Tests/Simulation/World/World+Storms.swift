@@ -12,9 +12,10 @@ extension World {
         returnAll()
     }
 
-    /// Connects every device without a link, unless it was asked to come back later.
+    /// Connects every device and browser without a link, unless it was asked to come back later.
     func returnAll() {
         for device in devices where mayReturn(device) { connect(device) }
+        for browser in web.browsers where browser.session == nil { connect(browser) }
     }
 
     func mayReturn(_ device: SimulatedDevice) -> Bool {

@@ -11,6 +11,10 @@ extension World {
     /// for a PING's answer, and the time of a farewell.
     private static let mostDeadMilliseconds: Int64 = 2 * 30_000 + 20_000 + 10_000
 
+    /// The same for a browser: two intervals between pings, and the time for the end of the WebSocket.
+    private static let mostDeadWebMilliseconds = Int64(
+        2 * Limits.webPingMilliseconds + Limits.webRequestMilliseconds + 10_000)
+
     // MARK: Connections
 
     /// Cuts a connection at both ends.
@@ -57,8 +61,10 @@ extension World {
         }
         for wire in relay.wires {
             guard let since = wire.deadSince else { continue }
+            let most =
+                wire.session is WebConnection ? Self.mostDeadWebMilliseconds : Self.mostDeadMilliseconds
             findings.expect(
-                since + Self.mostDeadMilliseconds > clock.milliseconds, .rest,
+                since + most > clock.milliseconds, .rest,
                 "a link is dead for \(clock.milliseconds - since) ms, and the relay has not noticed")
         }
     }
@@ -85,6 +91,10 @@ extension World {
         else { return }
         findings.count()
         device.removals.insert(identity)
+        remove(identity, on: shard)
+    }
+
+    func remove(_ identity: DeviceIdentity, on shard: Shard) {
         relay.turn(shard.index) {
             shard.changes.apply([.removeDevice(identity)]) { [unowned shard] result in
                 if result.isSuccess { shard.queries.ask(.remove(identity)) { _ in } }

@@ -21,6 +21,7 @@ final class World {
     var providers: [SimulatedProvider] = []
     var clients: [SimulatedWire] = []
     var isDraining = false
+    var isEnding = false
     private var lastWire = 0
     private var lastProvider = 0
 
@@ -37,6 +38,7 @@ final class World {
     /// The events in which a relay was killed.
     var crashes: [Int] = []
     var channels = SimulatedChannels()
+    let web: SimulatedWeb
     var deliveries = 0
     private(set) var welcomes = 0
     /// The number of devices that earlier processes of the relay asked to come back later.
@@ -70,6 +72,7 @@ final class World {
     init(seed: UInt64, fault: DeliberateFault? = nil) throws {
         let chance = Chance(seed: seed)
         let findings = findings
+        web = SimulatedWeb(findings)
         self.chance = chance
         self.fault = fault
         isFlooded = seed % 10 == 7
@@ -161,6 +164,7 @@ final class World {
         if hasLost {
             clients.removeAll(where: \.hasEnded)
             providers.removeAll { !$0.isOpen }
+            web.senders.removeAll { !$0.isOpen }
         }
     }
 
@@ -170,6 +174,7 @@ final class World {
             findings.count()
             relay.turn(timer.shard, timer.fire)
         }
+        lookAtWaiting()
         missDeadLinks()
     }
 
@@ -216,13 +221,14 @@ final class World {
     }
 
     /// Connects a client to a shard, unless the shard no longer listens.
-    private func connect(_ client: HTTP2Handler, _ accept: (Shard) -> HTTP2Handler) -> Bool {
+    func connect(_ client: any ConnectionHandler, _ accept: (Shard) -> any ConnectionHandler) -> Bool {
         guard let shard = chance.pick(relay.shards), !shard.context.isDraining else { return false }
         findings.count()
         lastWire += 1
         let ends = SimulatedWire.pair(
             lastWire, shard: shard.index, server: accept(shard), client: client,
-            trickle: chance.once(in: 12) ? chance.number(1...500) : 0, reorders: fault == .wireReorders)
+            trickle: chance.once(in: 12) ? chance.number(1...500) : 0,
+            reorders: fault == .wireReorders && client is HTTP2Handler)
         relay.turn(shard.index) { relay.accept(ends.server) }
         clients.append(ends.client)
         ends.client.opened()
