@@ -78,6 +78,7 @@ let package = Package(
         // 2 · Sockets, the device protocol, storage, times of local notifications, the JSON of payloads.
         library("PostriderTransport", ["CPostriderLinux", "PostriderProxies"]),
         library("PostriderCourier", ["PostriderNotifications"]),
+        library("PostriderSpans", ["PostriderNotifications", "PostriderCourier"]),
         library("PostriderCluster", ["PostriderNotifications"]),
         library("PostriderStorage", ["CPostriderSQLite", "PostriderNotifications", "PostriderCluster"]),
         library(
@@ -103,8 +104,8 @@ let package = Package(
         library(
             "PostriderCallbackSender",
             [
-                "CPostriderCurl", "PostriderCallbacks", "PostriderNotifications", "PostriderSystem",
-                "PostriderTransport",
+                "CPostriderCurl", "PostriderCallbacks", "PostriderNotifications", "PostriderSpans",
+                "PostriderSystem", "PostriderTransport",
             ]),
         library(
             "PostriderClients",
@@ -159,7 +160,7 @@ let package = Package(
                 "PostriderJSON", "PostriderCaptures", "PostriderRules", "PostriderMetrics",
                 "PostriderDeviceQueue", "PostriderChannels", "PostriderProviderAPI",
                 "PostriderEvidence", "PostriderCallbacks", "PostriderConsole", "PostriderWeb",
-                "PostriderWebPush", "PostriderCluster",
+                "PostriderWebPush", "PostriderCluster", "PostriderSpans",
             ]),
         library(
             "PostriderAgent",
@@ -198,7 +199,8 @@ let package = Package(
                 "PostriderEvidence", "PostriderFileTrust", "PostriderHTTP1", "PostriderHTTP2",
                 "PostriderJSON", "PostriderLoad", "PostriderMetrics", "PostriderNotifications",
                 "PostriderOptions", "PostriderPostgres", "PostriderProviderAPI", "PostriderRelay",
-                "PostriderRuleFiles", "PostriderRules", "PostriderStorage", "PostriderSystem",
+                "PostriderRuleFiles", "PostriderRules", "PostriderSpans", "PostriderStorage",
+                "PostriderSystem",
                 "PostriderTLS", "PostriderTransport", "PostriderYAML",
             ],
             swiftSettings: strictSettings),
@@ -238,6 +240,7 @@ let package = Package(
         tests("RuleFilesTests", "Unit/RuleFiles", ["PostriderRuleFiles"]),
         tests("RulesTests", "Unit/Rules", ["PostriderRules"]),
         tests("SchedulesTests", "Unit/Schedules", ["PostriderSchedules", "PostriderSeededRandom"]),
+        tests("SpansTests", "Unit/Spans", ["PostriderSpans", "PostriderCourier", "RelayFixtures"]),
         tests("SeededRandomTests", "Unit/SeededRandom", ["PostriderSeededRandom"]),
         tests("TransportTests", "Unit/Transport", ["PostriderTransport", "PostriderSeededRandom"]),
         tests("WebTests", "Unit/Web", ["PostriderWeb", "PostriderSeededRandom"]),
@@ -262,7 +265,9 @@ let package = Package(
         tests(
             "ClientsIntegrationTests", "Integration/Clients",
             ["PostriderClients", "PostriderRelay", "PostriderStorage"]),
-        tests("CallbackSenderIntegrationTests", "Integration/CallbackSender", ["PostriderCallbackSender"]),
+        tests(
+            "CallbackSenderIntegrationTests", "Integration/CallbackSender",
+            ["PostriderCallbackSender", "PostriderSpans"]),
         tests("DBusIntegrationTests", "Integration/DBus", ["PostriderDBus", "ProgramFixtures"]),
         tests("EndpointsIntegrationTests", "Integration/Endpoints", ["PostriderEndpoints"]),
         tests("FileTrustIntegrationTests", "Integration/FileTrust", ["PostriderFileTrust"]),

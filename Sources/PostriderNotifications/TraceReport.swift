@@ -14,6 +14,9 @@ public struct TraceReport: Hashable, Sendable {
     public let other: QueueRow
     /// The device that reports.
     public let device: DeviceIdentity
+    /// For how many milliseconds the app or handler had it; 0 if that is not known. It is not stored, because only
+    /// spans use it.
+    public let tookMilliseconds: UInt64
     /// Details, at most ``Limits/reportTextBytes`` bytes; empty for none.
     public let text: String
 
@@ -21,7 +24,7 @@ public struct TraceReport: Hashable, Sendable {
     public init(
         _ kind: TraceEvent.Kind, at moment: Moment, onDevice deviceMoment: Moment,
         of identity: NotificationIdentity, row: QueueRow = QueueRow(0), other: QueueRow = QueueRow(0),
-        by device: DeviceIdentity, text: String = ""
+        by device: DeviceIdentity, tookMilliseconds: UInt64 = 0, text: String = ""
     ) {
         self.kind = kind
         self.moment = moment
@@ -30,6 +33,7 @@ public struct TraceReport: Hashable, Sendable {
         self.row = row
         self.other = other
         self.device = device
+        self.tookMilliseconds = tookMilliseconds
         self.text = text
     }
 

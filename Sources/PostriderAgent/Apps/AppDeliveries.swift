@@ -90,8 +90,12 @@ final class AppDeliveries {
         guard let rows = stream.settle(deliveries, at: scheduler.now) else { return false }
         changes.handled += rows.map(\.row)
         changes.unsettled.formUnion(rows.map(\.topic))
-        for push in rows.compactMap(\.reported) {
-            reporter.note(output == nil ? .handedOver : .done, of: push, text: output ?? "")
+        let now = scheduler.now
+        for row in rows {
+            guard let push = row.reported else { continue }
+            reporter.note(
+                output == nil ? .handedOver : .done, of: push,
+                tookMilliseconds: now > row.sentAt ? (now - row.sentAt) / 1_000_000 : 0, text: output ?? "")
         }
         for topic in Set(rows.map(\.topic)) { lifecycle.handle(.handled, topic) }
         streams.markDue(topicsOf: stream)

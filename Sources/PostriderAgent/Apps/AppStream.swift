@@ -41,6 +41,8 @@ final class AppStream {
         let topic: String
         /// The push to report about; nil if the relay did not ask for reports.
         let reported: ReportedPush?
+        /// When it was sent to the app, in monotonic nanoseconds.
+        let sentAt: UInt64
     }
 
     /// A stream of a process of `user`. `say` sends a message to the app.
@@ -77,7 +79,7 @@ final class AppStream {
     func send(_ parcel: InboxContent, from row: Int64, at now: UInt64) {
         guard !rowsUnderWay.contains(row), let number = window.advance() else { return }
         busySince = busySince ?? now
-        rows[number] = Handover(row: row, topic: parcel.topic, reported: parcel.reported)
+        rows[number] = Handover(row: row, topic: parcel.topic, reported: parcel.reported, sentAt: now)
         rowsUnderWay.insert(row)
         say(parcel.message(number))
     }

@@ -23,12 +23,15 @@ final class ReportRegister {
         ) STRICT;
         """
 
+    /// The migration that adds for how long the app had it, which is not known of earlier reports.
+    static let tookStep = "ALTER TABLE reports ADD COLUMN took INTEGER NOT NULL DEFAULT 0"
+
     init(_ database: Database) throws(StoreError) {
         self.database = database
         insert = try database.prepare(
-            "INSERT INTO reports(push, kind, other, at, text) VALUES (?, ?, ?, ?, ?) RETURNING row")
+            "INSERT INTO reports(push, kind, other, at, text, took) VALUES (?, ?, ?, ?, ?, ?) RETURNING row")
         list = try database.prepare(
-            "SELECT row, push, kind, other, at, text FROM reports WHERE row > ? ORDER BY row LIMIT ?")
+            "SELECT row, push, kind, other, at, text, took FROM reports WHERE row > ? ORDER BY row LIMIT ?")
         delete = try database.prepare("DELETE FROM reports WHERE row <= ?")
     }
 
@@ -41,6 +44,7 @@ final class ReportRegister {
             insert.bind(Int64(bitPattern: event.other))
             insert.bind(event.moment.milliseconds)
             insert.bind(event.text)
+            insert.bind(Int64(clamping: event.tookMilliseconds))
             while try insert.step() { last = insert.integer(0) }
         }
         if last > Int64(Limits.reportsKept) { try remove(upTo: last - Int64(Limits.reportsKept)) }
@@ -62,7 +66,8 @@ final class ReportRegister {
             }
             let event = Report.Event(
                 kind, of: push.identity, push: push.push, other: UInt64(bitPattern: list.integer(3)),
-                at: Moment(milliseconds: list.integer(4)), text: list.text(5))
+                at: Moment(milliseconds: list.integer(4)),
+                tookMilliseconds: UInt64(clamping: list.integer(6)), text: list.text(5))
             entries.append(Entry(row: list.integer(0), event: event))
         }
         return entries

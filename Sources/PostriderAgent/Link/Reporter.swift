@@ -51,11 +51,16 @@ final class Reporter {
 
     /// Reports what became of a notification, if the relay asked for that.
     ///
-    /// - Parameter text: what else there is to say about it.
-    func note(_ kind: Report.Kind, of push: ReportedPush, text: String = "") {
+    /// - Parameters:
+    ///   - tookMilliseconds: for how long the app or handler had it; 0 if that is not known.
+    ///   - text: what else there is to say about it.
+    func note(
+        _ kind: Report.Kind, of push: ReportedPush, tookMilliseconds: UInt64 = 0, text: String = ""
+    ) {
         guard isOn else { return }
         let event = Report.Event(
-            kind, of: push, at: Moment(milliseconds: scheduler.wallMilliseconds), text: text)
+            kind, of: push, at: Moment(milliseconds: scheduler.wallMilliseconds),
+            tookMilliseconds: tookMilliseconds, text: text)
         if kind.isStep {
             steps.add(event)
         } else {
@@ -234,8 +239,11 @@ extension Report.Kind {
 extension Report.Event {
     /// An event of a push.
     init(
-        _ kind: Report.Kind, of push: ReportedPush, other: UInt64 = 0, at moment: Moment, text: String = ""
+        _ kind: Report.Kind, of push: ReportedPush, other: UInt64 = 0, at moment: Moment,
+        tookMilliseconds: UInt64 = 0, text: String = ""
     ) {
-        self.init(kind, of: push.identity, push: push.push, other: other, at: moment, text: text)
+        self.init(
+            kind, of: push.identity, push: push.push, other: other, at: moment,
+            tookMilliseconds: tookMilliseconds, text: text)
     }
 }

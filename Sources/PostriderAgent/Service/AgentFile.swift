@@ -92,5 +92,6 @@ final class AgentFile: DatabaseFile {
             ConsentRegister.optionStep,
             ReportRegister.schemaStep,
             ConnectorRegister.schemaStep,
+            ReportRegister.tookStep,
         ])
 }

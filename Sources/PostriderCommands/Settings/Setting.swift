@@ -34,6 +34,8 @@ package enum Setting: String, SettingName {
     case lookupAllKeys = "lookup-all-keys"
     case callbackAllow = "callback-allow"
     case callbackSecret = "callback-secret"
+    case otlpEndpoint = "otlp-endpoint"
+    case otlpSample = "otlp-sample"
     case strictness = "strictness"
     case storage = "storage"
     case spellings = "spellings"
@@ -62,7 +64,8 @@ package enum Setting: String, SettingName {
         .providerAddress, .developmentProviderAddress, .deviceAddress, .controlAddress, .metricsAddress,
         .webAddress, .publicURL, .consoleAddress, .consolePayloads, .dataDirectory, .store, .acceptLosses,
         .shards, .onPresence,
-        .callbackAllow, .callbackSecret, .trace, .traceMebibytes, .capture, .capturesAddress,
+        .callbackAllow, .callbackSecret, .otlpEndpoint, .otlpSample, .trace, .traceMebibytes, .capture,
+        .capturesAddress,
     ]
 
     package static let lists: Set<Setting> = [

@@ -40,19 +40,23 @@ public struct Report: CourierMessage {
         public let other: UInt64
         /// When it happened, by the device's clock.
         public let moment: Moment
+        /// Of ``Kind/handedOver`` and ``Kind/done``: for how many milliseconds the app or handler had it; 0 if that is
+        /// not known.
+        public let tookMilliseconds: UInt64
         /// Details, at most ``Notifications/Limits/reportTextBytes`` bytes; empty for none.
         public let text: String
 
         /// Creates an event from its parts. A text that is too long is cut.
         public init(
             _ kind: Kind, of identity: NotificationIdentity, push: UInt64 = 0, other: UInt64 = 0,
-            at moment: Moment, text: String = ""
+            at moment: Moment, tookMilliseconds: UInt64 = 0, text: String = ""
         ) {
             self.kind = kind
             self.identity = identity
             self.push = push
             self.other = other
             self.moment = moment
+            self.tookMilliseconds = tookMilliseconds
             self.text =
                 text.utf8.count <= Limits.reportTextBytes
                 ? text : String(decoding: text.utf8.prefix(Limits.reportTextBytes), as: UTF8.self)
@@ -88,7 +92,7 @@ extension Report.Event {
     fileprivate init?(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (identity, kind, milliseconds) = ([UInt8](), UInt32(0), Int64(0))
-        var (push, other, text) = (UInt64(0), UInt64(0), "")
+        var (push, other, took, text) = (UInt64(0), UInt64(0), UInt64(0), "")
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: identity = try field.bytes(in: bytes)
@@ -97,6 +101,7 @@ extension Report.Event {
             case 4: push = try field.uint64()
             case 5: other = try field.uint64()
             case 6: text = String(decoding: try field.bytes(in: bytes), as: UTF8.self)
+            case 7: took = try field.uint64()
             default: break
             }
         }
@@ -106,7 +111,7 @@ extension Report.Event {
         guard let kind = Report.Kind(rawValue: kind) else { return nil }
         self.init(
             kind, of: identity, push: push, other: other, at: Moment(milliseconds: milliseconds),
-            text: text)
+            tookMilliseconds: took, text: text)
     }
 
     fileprivate func encode(into output: inout [UInt8]) {
@@ -116,5 +121,6 @@ extension Report.Event {
         output.appendField(4, push)
         output.appendField(5, other)
         output.appendField(6, Array(text.utf8))
+        output.appendField(7, tookMilliseconds)
     }
 }

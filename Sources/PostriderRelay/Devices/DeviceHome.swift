@@ -210,6 +210,7 @@ final class DeviceHome {
     private func send(_ queued: QueuedNotification, as delivery: UInt64, to entry: DeviceEntry) {
         let isTraced = context.trace.traces(queued.row)
         let push = isTraced ? UInt64(queued.row.value) : 0
+        if isTraced { context.trace.noteSending(queued) }
         guard let session = entry.session,
             session.deliver(queued.notification, as: delivery, reportedAs: push), isTraced
         else { return }

@@ -122,7 +122,7 @@ public final class Relay: Sendable {
             mailboxes: mailboxes, losses: TraceLosses(), sample: sample, closed: CountDownLatch(from: 1),
             log: log,
             bench: configuration.bench,
-            callbacks: configuration.callbacks,
+            callbacks: configuration.callbacks, spans: configuration.spans,
             openTrace: openTrace)
         do {
             return (thread, try await thread.start())

@@ -2,6 +2,7 @@ public import PostriderCallbacks
 public import PostriderConsole
 public import PostriderEvidence
 public import PostriderNotifications
+public import PostriderSpans
 public import PostriderTLS
 public import PostriderTransport
 
@@ -52,6 +53,8 @@ public struct RelayConfiguration: Sendable {
     public var onPresence: OperatorProgram?
     /// The callbacks that the operator allows; nil if they are off. They need a trace of every push.
     public var callbacks: CallbackConfiguration?
+    /// The spans that pushes have; nil if they are off.
+    public var spans: SpanConfiguration?
     /// The identifiers of the providers' keys that may look up device tokens by the names and tags of devices.
     public var lookupKeys: Set<String> = []
     /// The identifiers of the providers' keys that may also list every device of an app.

@@ -2,6 +2,7 @@ import PostriderCallbacks
 import PostriderCourier
 import PostriderCrypto
 import PostriderNotifications
+import PostriderSpans
 import PostriderTransport
 import Synchronization
 
@@ -13,6 +14,8 @@ enum TraceRequest: Sendable {
     case refusals([TraceRefusal])
     /// The providers of these pushes want to be called. No records of these pushes were sent before.
     case callbacks([CallbackPush])
+    /// These pushes have spans. A push may come again.
+    case spans([SpanPush])
     /// Answer with ``ControlMessage/traced(ticket:_:)``.
     case question(TraceQuestion, ticket: UInt64, asker: Int)
     /// The shards trace one of this many pushes from now on.
@@ -48,10 +51,13 @@ final class TraceRecorder {
     private let shard: Int
     private let losses: TraceLosses
     private let hasCallbacks: Bool
+    /// Which pushes have spans; nil if none has.
+    private let spanChoice: SpanChoice?
     private let hasher = SHA256Hasher()
     private var records: [TraceRecord] = []
     private var refusals: [TraceRefusal] = []
     private var callbacks: [CallbackPush] = []
+    private var spans: [SpanPush] = []
     /// The second of the last refusals, and how many there were in it.
     private var refused: (second: Int64, count: Int) = (0, 0)
     private var timer: (any LoopTimer)?
@@ -65,16 +71,21 @@ final class TraceRecorder {
         shard = 0
         losses = TraceLosses()
         hasCallbacks = false
+        spanChoice = nil
     }
 
     /// The recorder of a shard, which traces one of `sample` pushes.
     ///
-    /// - Parameter hasCallbacks: whether providers may have callbacks.
+    /// - Parameters:
+    ///   - hasCallbacks: whether providers may have callbacks.
+    ///   - spans: which pushes have spans; nil if none has.
     init(
-        ofShard shard: Int, sample: Int, losses: TraceLosses, hasCallbacks: Bool = false, post: @escaping Post
+        ofShard shard: Int, sample: Int, losses: TraceLosses, hasCallbacks: Bool = false,
+        spans: SpanChoice? = nil, post: @escaping Post
     ) {
         precondition(sample > 0)
         self.hasCallbacks = hasCallbacks
+        spanChoice = spans
         self.post = post
         self.sample = UInt64(sample)
         self.shard = shard
@@ -103,7 +114,16 @@ final class TraceRecorder {
     func noteAccepted(_ queued: QueuedNotification, at now: Moment) {
         guard traces(queued.row) else { return }
         if let wanted = CallbackPush(queued) { callbacks.append(wanted) }
+        noteSpans(of: queued, isNew: true)
         add(.acceptance(TraceAcceptance(queued, digest: digest(queued.notification.payload), at: now)))
+    }
+
+    /// A push that may have been accepted before this start of the relay is about to be sent to its device.
+    func noteSending(_ queued: QueuedNotification) { noteSpans(of: queued, isNew: false) }
+
+    private func noteSpans(of queued: QueuedNotification, isNew: Bool) {
+        guard let spanChoice, spanChoice.includes(queued) else { return }
+        spans.append(SpanPush(queued, isNew: isNew))
     }
 
     /// A broadcast was accepted.
@@ -161,7 +181,7 @@ final class TraceRecorder {
         let report = TraceReport(
             kind, at: now, onDevice: event.moment, of: event.identity,
             row: QueueRow(Int64(clamping: event.push)), other: QueueRow(Int64(clamping: event.other)),
-            by: device, text: event.text)
+            by: device, tookMilliseconds: event.tookMilliseconds, text: event.text)
         add(.report(report))
     }
 
@@ -200,6 +220,10 @@ final class TraceRecorder {
         if !callbacks.isEmpty {
             if !post(.callbacks(callbacks)) { losses.add(callbacks.count) }
             callbacks = []
+        }
+        if !spans.isEmpty {
+            if !post(.spans(spans)) { losses.add(spans.count) }
+            spans = []
         }
         if !refusals.isEmpty {
             if !post(.refusals(refusals)) { losses.add(refusals.count) }

@@ -1,5 +1,6 @@
 import PostriderCallbacks
 import PostriderNotifications
+import PostriderSpans
 import PostriderSystem
 import PostriderTransport
 
@@ -15,6 +16,8 @@ struct TraceThread: Sendable {
     let bench: TestBench?
     /// The callbacks that the operator allows; nil if they are off.
     let callbacks: CallbackConfiguration?
+    /// Who sends the spans of pushes; nil if they are off.
+    let spans: SpanConfiguration?
     let openTrace: @Sendable () throws(StoreError) -> any TraceStore
 
     /// Opens the trace on a new thread, which serves it until it is closed, and returns the trace's highest row.
@@ -53,7 +56,7 @@ struct TraceThread: Sendable {
                 closed.countDown()
             },
             observe: { [bench] records in bench?.noteLives(records) },
-            callbacks: callbacks.map(CallbackTracker.init)
+            callbacks: callbacks.map(CallbackTracker.init), spans: spans
         )
         // New records are written between two segments of a search.
         let work = loop.makeTimer { [unowned keeper] in keeper.work() }
@@ -76,7 +79,8 @@ struct TraceThread: Sendable {
     /// The recorder for a shard.
     func recorder(ofShard index: Int) -> TraceRecorder {
         TraceRecorder(
-            ofShard: index, sample: sample, losses: losses, hasCallbacks: callbacks != nil
+            ofShard: index, sample: sample, losses: losses, hasCallbacks: callbacks != nil,
+            spans: spans.map { SpanChoice(sample: $0.sample) }
         ) { [mailboxes] message in
             mailboxes.trace.post(message)
         }

@@ -1,4 +1,5 @@
 import PostriderNotifications
+import PostriderSpans
 
 /// Writes and reads the trace on a thread of its own: no push waits for it, and no shard answers questions about
 /// pushes.
@@ -11,6 +12,8 @@ final class TraceWriter {
     private var onClosed: (() -> Void)?
     private let observe: ([TraceRecord]) -> Void
     private let callbacks: CallbackTracker?
+    private let spans: SpanConfiguration?
+    private var spanTracker = SpanTracker()
     private var records: [TraceRecord] = []
     private var trouble = FailureEpisodes()
     private let readClock: () -> UInt64
@@ -33,7 +36,7 @@ final class TraceWriter {
         _ store: any TraceStore, sample: Int, losses: TraceLosses, log: Log, now: Moment,
         readClock: @escaping () -> UInt64, post: @escaping (ShardMessage, Int) -> Void,
         onClosed: @escaping () -> Void, observe: @escaping ([TraceRecord]) -> Void = { _ in },
-        callbacks: CallbackTracker? = nil
+        callbacks: CallbackTracker? = nil, spans: SpanConfiguration? = nil
     ) {
         self.store = store
         self.sample = sample
@@ -44,6 +47,7 @@ final class TraceWriter {
         self.onClosed = onClosed
         self.observe = observe
         self.callbacks = callbacks
+        self.spans = spans
         write([.event(TraceEvent(.started, at: now, row: QueueRow(0)))])
     }
 
@@ -74,6 +78,7 @@ final class TraceWriter {
             case .records(let some): records += some
             case .refusals(let refusals): write(refusals)
             case .callbacks(let wanted): callbacks?.expect(wanted)
+            case .spans(let wanted): spanTracker.expect(wanted)
             case .question(let question, let ticket, let asker): take(question, ticket, asker)
             case .sample(let sample): self.sample = sample
             case .close: close()
@@ -163,6 +168,7 @@ final class TraceWriter {
         guard !records.isEmpty else { return }
         observe(records)
         callbacks?.take(records)
+        if let spans { spans.send(spanTracker.take(records)) }
         write(records)
         records = []
     }

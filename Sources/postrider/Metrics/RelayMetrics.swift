@@ -4,6 +4,7 @@ import PostriderCommands
 import PostriderMetrics
 import PostriderNotifications
 import PostriderRelay
+import PostriderSpans
 import PostriderStorage
 import PostriderTransport
 
@@ -11,7 +12,7 @@ extension MetricsService {
     /// Starts to serve the metrics of a relay with its store in this place; nil without arguments.
     static func start(
         _ arguments: MetricsArguments?, of relay: Relay, store place: StorePlace,
-        callbacks: CallbackSender? = nil, sockets: InheritedSockets? = nil, log: Log
+        callbacks: CallbackSender? = nil, spans: SpanSender? = nil, sockets: InheritedSockets? = nil, log: Log
     ) -> MetricsService? {
         start(arguments, sockets: sockets, log: log) { respond in
             relay.measure {
@@ -20,7 +21,7 @@ extension MetricsService {
         } own: {
             ProcessFigures.families(version: Program.version, role: "relay")
                 + StoreUsage(directory: place.dataDirectory).families(hasFiles: place.database == nil)
-                + (callbacks?.families ?? [])
+                + (callbacks?.families ?? []) + (spans?.families ?? [])
         }
     }
 }
@@ -44,6 +45,18 @@ extension StoreUsage {
                     "Bytes that the disk of the store has left for an ordinary user."))
         }
         return families
+    }
+}
+
+extension SpanSender {
+    /// The Prometheus metrics of spans.
+    var families: [MetricFamily] {
+        var ended = MetricFamily(
+            "postrider_spans_total", .counter,
+            "Spans of pushes that the OpenTelemetry receiver has taken, or that were dropped.")
+        ended.add(counts.sent, ("result", "sent"))
+        ended.add(counts.dropped, ("result", "dropped"))
+        return [ended]
     }
 }
 

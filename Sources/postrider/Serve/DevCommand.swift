@@ -24,6 +24,7 @@ enum DevCommand: Command {
         let place = try DevPlace(options)
         let bench = try DevBench.make(options)
         let callbacks = try CallbackArguments(options)
+        let spans = try SpanArguments(options)
         let store = try store(options, folder)
         try ParentOption.follow(options)
         defer { if options.isSet("temporary") { folder.remove() } }
@@ -57,7 +58,7 @@ enum DevCommand: Command {
         let log = try ServiceLog.start(LogThreshold(level), format).log
         let served = try await ServedRelay.start(
             configuration, store: store, metrics: try metrics(options),
-            callbacks: callbacks, changes: changes, log: log)
+            callbacks: callbacks, spans: spans, changes: changes, log: log)
         let captures = try DevBench.serve(bench, options, names: place.names)
         defer { captures?.stop() }
         log.notice("ready: \(DescriptorNeed.roomNow)")
@@ -220,7 +221,7 @@ enum DevCommand: Command {
 
     /// The settings that are options here too, besides those of the APNs compatibility and of bounds.
     private static let furtherSettings =
-        [Setting.lookupKeys, .lookupAllKeys, .quotas] + CallbackArguments.settings
+        [Setting.lookupKeys, .lookupAllKeys, .quotas] + CallbackArguments.settings + SpanArguments.settings
 
     static let table = OptionTable(
         command: "postrider dev",

@@ -23,7 +23,7 @@ enum ServeCommand: Command {
             .apply(to: &configuration, settings.metrics, atStart.texts)
         let served = try await ServedRelay.start(
             configuration, store: settings.store, metrics: settings.metrics,
-            callbacks: settings.callbacks, log: log)
+            callbacks: settings.callbacks, spans: settings.spans, log: log)
         let captures = try settings.captures.flatMap { address in
             try settings.relay.bench.map { try CapturesService(at: address, $0, names: []) }
         }
@@ -42,6 +42,7 @@ enum ServeCommand: Command {
             let read = try Settings(options: options)
             let settings = try read.forRelay()
             try settings.callbacks?.requireWholeTrace(settings.relay)
+            try settings.spans?.requireWholeTrace(settings.relay)
             try ServiceLog.requirePlace(for: settings.logFormat)
             try await served.relay.reload(settings.relay)
             if let metrics = settings.metrics { try served.metrics?.renew(metrics) }

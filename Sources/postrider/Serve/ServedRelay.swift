@@ -16,6 +16,8 @@ struct ServedRelay {
     let metrics: MetricsService?
     /// Sends callbacks; nil if they are off.
     private let callbacks: CallbackSender?
+    /// Sends spans; nil if they are off.
+    private let spans: SpanSender?
     private let audit: AuditLog
     private let requests: AsyncStream<Termination.Request>
     /// The control socket, which answers only if all shards do.
@@ -28,12 +30,13 @@ struct ServedRelay {
     /// - Parameter changes: changes that are made to the store before the relay reads it.
     static func start(
         _ configuration: RelayConfiguration, store place: StorePlace, metrics: MetricsArguments?,
-        callbacks: CallbackArguments? = nil, changes: [RegistryChange] = [], log: Log
+        callbacks: CallbackArguments? = nil, spans: SpanArguments? = nil, changes: [RegistryChange] = [],
+        log: Log
     ) async throws -> ServedRelay {
         let addresses =
             configuration.providerAddresses.count + configuration.developmentProviderAddresses.count
             + configuration.deviceAddresses.count + (configuration.web?.addresses.count ?? 0)
-        let calls = callbacks == nil ? 0 : Limits.callbacksUnderWay.all
+        let calls = (callbacks == nil ? 0 : Limits.callbacksUnderWay.all) + (spans == nil ? 0 : 1)
         try DescriptorNeed.relay(
             shards: configuration.shards, addresses: addresses, callbacks: calls
         ).check()
@@ -42,6 +45,7 @@ struct ServedRelay {
         var configuration = configuration
         configuration.signer = signer
         let sender = try callbacks?.start(for: &configuration, in: place.dataDirectory, log: log)
+        let spanSender = try spans?.start(for: &configuration, log: log)
         let audit = try AuditLog(dataDirectory: place.dataDirectory, log: log)
         configuration.audit = audit.record
         let traceMebibytes = configuration.traceMebibytes
@@ -63,9 +67,9 @@ struct ServedRelay {
         return ServedRelay(
             relay: relay,
             metrics: .start(
-                metrics, of: relay, store: place, callbacks: sender,
+                metrics, of: relay, store: place, callbacks: sender, spans: spanSender,
                 sockets: configuration.sockets, log: log),
-            callbacks: sender, audit: audit, requests: requests,
+            callbacks: sender, spans: spanSender, audit: audit, requests: requests,
             control: ControlClient(address: configuration.controlAddress),
             supervision: Supervision(ProcessInfo.processInfo.environment, log: log), log: log)
     }
@@ -100,11 +104,12 @@ struct ServedRelay {
         log.notice("draining; a second signal ends at once")
 
         let (outcomes, outcome) = AsyncStream<Int32>.makeStream()
-        let (relay, metrics, callbacks, rest) = (relay, metrics, callbacks, self.requests)
+        let (relay, metrics, callbacks, spans, rest) = (relay, metrics, callbacks, spans, self.requests)
         Task {
             await relay.stop()
             metrics?.stop()
             await callbacks?.stop()
+            await spans?.stop()
             outcome.yield(0)
         }
         Task {

@@ -15,6 +15,7 @@ extension Settings {
         /// Where captures and rules are served over HTTP/1.1; nil for nowhere.
         let captures: SocketAddress?
         let callbacks: CallbackArguments?
+        let spans: SpanArguments?
         let logLevel: Log.Level
         let logFormat: LogFormat
     }
@@ -72,7 +73,7 @@ extension Settings {
             certificate: certificate, privateKey: privateKey, readers: relay.privateKeyReaders)
         return RelayArguments(
             relay: relay, store: store, metrics: metrics, captures: try capturesAddress(),
-            callbacks: try callbacks(), logLevel: logLevel?.level ?? .info,
+            callbacks: try callbacks(), spans: try SpanArguments(texts), logLevel: logLevel?.level ?? .info,
             logFormat: try texts.choice(.logFormat, of: LogFormat.self) ?? .text)
     }
 

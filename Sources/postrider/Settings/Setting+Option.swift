@@ -16,6 +16,7 @@ extension Setting {
         case .onPresence: .required("PROGRAM,ARGUMENT,…")
         case .lookupKeys, .lookupAllKeys: .required("KEY,…")
         case .callbackAllow: .required("URL,…")
+        case .otlpEndpoint: .required("URL")
         case .quotas: .required("QUOTA,…")
         case .controlAddress: .required("unix:PATH")
         case .metricsAddress, .consoleAddress, .capturesAddress: .required("ADDRESS|off")
@@ -23,7 +24,7 @@ extension Setting {
         case .dataDirectory: .file("DIRECTORY")
         case .store: .required("postgresql://…")
         case .shards, .busyPollingMicroseconds, .providerIdleSeconds, .pushesPerSecond, .deviceFetches,
-            .deviceExpiryDays, .sourceConnections, .sourceRate, .traceSample, .traceMebibytes:
+            .deviceExpiryDays, .sourceConnections, .sourceRate, .traceSample, .traceMebibytes, .otlpSample:
             .required("NUMBER")
         case .strictness, .storage, .spellings, .requestHeaders, .deviceLinks, .tlsRecords: .required("WORD")
         case .acceptLosses, .streamLimitRamp, .trace, .capture, .consolePayloads: .required("true|false")
@@ -106,6 +107,11 @@ extension Setting {
             "Where providers may have callbacks sent: URLs, and all below them; nowhere if not given."
         case .callbackSecret:
             "A file with the secret that signs callbacks, whsec_ and base64; required for callbacks."
+        case .otlpEndpoint:
+            "The base URL of an OpenTelemetry receiver, such as http://127.0.0.1:4318, that gets the spans "
+                + "of pushes; none if not given."
+        case .otlpSample:
+            "Of the pushes without a trace context, one of this many has spans; none if not given."
         case .strictness:
             "strict refuses pushes whose type, topic and priority do not fit together; lenient if not given."
         case .storage:

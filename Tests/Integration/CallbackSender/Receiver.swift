@@ -78,17 +78,16 @@ final class Receiver: Sendable {
 
     /// The request in these bytes; nil if it is not complete.
     private static func request(_ data: Data) -> Request? {
-        let text = String(decoding: data, as: UTF8.self)
-        guard let end = text.range(of: "\r\n\r\n") else { return nil }
-        let lines = text[..<end.lowerBound].components(separatedBy: "\r\n")
+        guard let end = data.range(of: Data("\r\n\r\n".utf8)) else { return nil }
+        let lines = String(decoding: data[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
         var fields: [String: String] = [:]
         for line in lines.dropFirst() {
             let parts = line.split(separator: ":", maxSplits: 1)
             guard parts.count == 2 else { continue }
             fields[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
         }
-        let body = String(text[end.upperBound...])
-        guard body.utf8.count >= Int(fields["content-length"] ?? "0") ?? 0 else { return nil }
-        return Request(line: lines[0], fields: fields, body: body)
+        let body = data[end.upperBound...]
+        guard body.count >= Int(fields["content-length"] ?? "0") ?? 0 else { return nil }
+        return Request(line: lines[0], fields: fields, body: String(decoding: body, as: UTF8.self))
     }
 }

@@ -129,6 +129,15 @@ import Testing
             "2a2308011210f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff1a03612e6222027b7d280a48015801")
     }
 
+    @Test("for how long an app had a push is written as protobuf writes it")
+    func took() throws {
+        let event = Report.Event(
+            .handedOver, of: Samples.identity, at: Moment(milliseconds: 1), tookMilliseconds: 300)
+        try check(
+            DeviceMessage.report(Report([event])),
+            "421b0a190a10f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff1001180138ac02")
+    }
+
     @Test("a trace context is written as protobuf writes it, and an invalid one counts as missing")
     func traceContexts() throws {
         let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

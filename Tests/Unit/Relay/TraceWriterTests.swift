@@ -19,7 +19,7 @@ struct TraceRecorderTests {
             switch message {
             case .records(let some): records += some
             case .refusals(let some): refusals += some
-            case .question, .close, .callbacks, .sample: break
+            case .question, .close, .callbacks, .spans, .sample: break
             }
             return true
         }

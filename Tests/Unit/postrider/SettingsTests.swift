@@ -64,6 +64,22 @@ struct SettingsTests {
         }
     }
 
+    @Test("say where spans go, and of which pushes")
+    func spans() throws {
+        #expect(try Self.settings().forRelay().spans == nil)
+        let endpoint = ["--otlp-endpoint", "http://127.0.0.1:4318"]
+        let spans = try #require(try Self.settings(Self.complete + endpoint).forRelay().spans)
+        #expect(spans.endpoint == "http://127.0.0.1:4318" && spans.sample == nil)
+        let sample = Self.complete + endpoint + ["--otlp-sample", "100"]
+        #expect(try Self.settings(sample).forRelay().spans?.sample == 100)
+        for wrong in [
+            ["--otlp-sample", "100"], ["--otlp-endpoint", "x"], ["--otlp-endpoint", "http://a/?b"],
+            endpoint + ["--otlp-sample", "0"],
+        ] {
+            #expect(throws: (any Error).self) { try Self.settings(Self.complete + wrong).forRelay() }
+        }
+    }
+
     @Test("say where the development environment is, how long to wait, and how closely to keep to Apple")
     func fidelity() throws {
         let file = """
