@@ -118,9 +118,16 @@ import Testing
             UPDATE cluster SET schema_version = \(before);
             """, at: fixture.database)
         // Steps after that one are made again as well.
-        for step in PostgresSchema.steps[(before + 1)...].joined() where step.contains("CREATE TABLE ") {
-            let name = try #require(step.split(separator: "CREATE TABLE ").last?.split(separator: " ").first)
-            try server.run("DROP TABLE postrider.\(name)", at: fixture.database)
+        for step in PostgresSchema.steps[(before + 1)...].joined() {
+            let words = step.split(whereSeparator: \.isWhitespace)
+            switch words.prefix(2).joined(separator: " ") {
+            case "CREATE TABLE": try server.run("DROP TABLE postrider.\(words[2])", at: fixture.database)
+            case "ALTER TABLE":
+                try #require(words[3...4].joined(separator: " ") == "ADD COLUMN")
+                let change = "ALTER TABLE postrider.\(words[2]) DROP COLUMN \(words[5])"
+                try server.run(change, at: fixture.database)
+            default: Issue.record("This test cannot undo: \(step)")
+            }
         }
         let node = try fixture.member("a", claiming: [7])
         var rows: [Int64] = []
