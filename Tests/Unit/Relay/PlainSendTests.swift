@@ -76,6 +76,39 @@ struct PlainSendTests {
         #expect(fixture.logged.allSatisfy { !$0.contains(WebFixture.sendToken) })
     }
 
+    @Test("of an abuser is refused, logs nothing that it holds, and leaves a good one alone")
+    func abuse() throws {
+        let topic = Samples.topic.text
+        let devices = [
+            "..", "%2e%2e", "%00", "kiosk-7%0d%0ax:%20y", "kiosk-7?x", "a/b/c", "'; DROP TABLE devices; --",
+            "\u{1F4A3}",
+            String(repeating: "k", count: 3000),
+        ]
+        let titles = ["\u{1}", "\u{7F}", "a\rX-Other: b", String(repeating: "t", count: 5000)]
+        func good() throws {
+            let sender = try send()
+            fixture.commit()
+            #expect(sender.status == 200)
+        }
+        for number in 0..<1000 {
+            #expect(try send(to: "\(topic)/kiosk-7", "send-\(number)").status == 401)
+            if number.isMultiple(of: 100) { try good() }
+        }
+        for device in devices {
+            let status = try send(to: "\(topic)/\(device)").status
+            #expect([nil, 400, 404, 405].contains(status), "\(device)")
+            try good()
+        }
+        for title in titles {
+            let sender = try send("a", ["Title": title])
+            fixture.commit()
+            #expect([nil, 400, 413, 431].contains(sender.status), "\(title)")
+            try good()
+        }
+        #expect(fixture.logged.allSatisfy { !$0.contains("send-9") && !$0.contains("DROP") })
+        #expect(fixture.shard.report.tally.isBalanced)
+    }
+
     @Test("is in the trace with its reason when it is refused")
     func trace() throws {
         _ = try send("a", to: "\(Samples.topic.text)/kiosk-7", "send-wrong")

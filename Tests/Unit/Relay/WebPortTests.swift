@@ -116,6 +116,22 @@ struct WebPortTests {
         #expect(browser.messages("register").last?["status"] as? Int == 409)
     }
 
+    @Test("puts refused messages into the trace with their reasons")
+    func trace() throws {
+        let browser = try fixture.connect()
+        let endpoint = try register(browser, key: WebFixture.senderKey)
+        #expect(try fixture.post(to: endpoint).status == 401)
+        #expect(
+            try fixture.post(to: endpoint, ["Authorization": "vapid t=a.b.c, k=\(WebFixture.senderKey)"])
+                .status == 403)
+        #expect(try fixture.post(to: endpoint + "0").status == 404)
+        #expect(try fixture.post(to: endpoint, ["TTL": "soon"]).status == 400)
+        fixture.shard.context.trace.flush()
+        #expect(
+            fixture.refusals.map(\.reason)
+                == [.missingProviderToken, .invalidProviderToken, .badDeviceToken, .badExpirationDate])
+    }
+
     @Test("counts messages for the quotas of their topic, and says when one more has room")
     func quotas() throws {
         let quota = try #require(Quota("topic=web-push pushes-per-second=1 payload-bytes=10"))
