@@ -7,6 +7,9 @@ public import PostriderNotifications
 /// ``StoreError/Kind/inputOutput``, its outcome is unknown until the next call returns or throws: by then it has
 /// happened, or it never will.
 public protocol ClusterStore: AnyObject {
+    /// By what the database knows the store of the node's ledger as that of its present membership.
+    var claim: MemberClaim { get }
+
     /// Returns the cluster without changing it, whether or not the node is a member.
     func look() throws(StoreError) -> ClusterView
 
@@ -34,6 +37,22 @@ public protocol ClusterStore: AnyObject {
 
     /// Closes the connection in order. No call may follow.
     func close()
+}
+
+/// What the store of a ledger shows to the cluster's database, so that the database knows it as that of one membership
+/// of a node. The ledger's thread opens its store with it, while the node's ``ClusterStore`` stays with its own thread.
+/// After the end of the membership it is worth nothing any more.
+public struct MemberClaim: Hashable, Sendable {
+    /// The name of the node.
+    public let name: NodeName
+    /// Tells this membership from all others of that name.
+    public let holder: String
+
+    /// Creates a claim from its parts.
+    public init(name: NodeName, holder: String) {
+        self.name = name
+        self.holder = holder
+    }
 }
 
 /// The store of a member's ledger. In addition to what every ``Store`` does, it compares each change with the

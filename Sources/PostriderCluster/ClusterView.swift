@@ -2,6 +2,8 @@
 public struct ClusterNode: Hashable, Sendable {
     /// Its name.
     public let name: NodeName
+    /// Where the other nodes reach it: a host or an address, and a port.
+    public let address: String
     /// The number of its present membership, by which it differs from an earlier one of the same name. The rows of
     /// its notifications begin with it: row = generation · 2⁴⁰ + counter.
     public let generation: Int64
@@ -11,8 +13,9 @@ public struct ClusterNode: Hashable, Sendable {
     public let isDraining: Bool
 
     /// Creates a node from its parts.
-    public init(name: NodeName, generation: Int64, beat: Int64, isDraining: Bool) {
+    public init(name: NodeName, address: String, generation: Int64, beat: Int64, isDraining: Bool) {
         self.name = name
+        self.address = address
         self.generation = generation
         self.beat = beat
         self.isDraining = isDraining
@@ -21,6 +24,8 @@ public struct ClusterNode: Hashable, Sendable {
 
 /// The cluster as its database has it at one moment.
 public struct ClusterView: Hashable, Sendable {
+    /// What tells the cluster's database from those of other clusters. It is drawn at random, once.
+    public let cluster: String
     /// The nodes, by name.
     public let nodes: [NodeName: ClusterNode]
     /// Which node has which partition.
@@ -29,7 +34,8 @@ public struct ClusterView: Hashable, Sendable {
     public let registryVersion: Int64
 
     /// Creates a view from its parts.
-    public init(nodes: [ClusterNode], placement: Placement, registryVersion: Int64) {
+    public init(cluster: String, nodes: [ClusterNode], placement: Placement, registryVersion: Int64) {
+        self.cluster = cluster
         self.nodes = Dictionary(nodes.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
         self.placement = placement
         self.registryVersion = registryVersion

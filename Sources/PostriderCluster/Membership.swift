@@ -61,8 +61,12 @@ public struct Membership: Sendable {
 
     /// The partitions that the node serves, or loads, at this time.
     public func served(at now: UInt64) -> Set<Partition> {
-        phase == .inside && !isSuspended && now < servesUntil ? partitions.held : []
+        now < servingEnd ? partitions.held : []
     }
+
+    /// Until when the node serves, in monotonic nanoseconds: ``served(at:)`` is empty from then on. 0 while it is
+    /// suspended or not a member. A later heartbeat makes it a later time.
+    public var servingEnd: UInt64 { phase == .inside && !isSuspended ? servesUntil : 0 }
 
     /// When ``turn(at:)`` is to be called next, in monotonic nanoseconds; nil if it is over.
     public var wakesAt: UInt64? {

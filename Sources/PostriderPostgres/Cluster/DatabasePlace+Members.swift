@@ -39,11 +39,14 @@ extension DatabasePlace {
 
     private func members(_ connection: PostgresConnection) throws(StoreError) -> [ClusterNode] {
         let rows = try saying { () throws(PostgresFailure) in
-            try connection.run([Request("SELECT name, generation, beat FROM member")]).flatMap(\.rows)
+            try connection.run([Request("SELECT name, address, generation, beat FROM member")]).flatMap(
+                \.rows)
         }
         return rows.compactMap { row in
             NodeName(row.text(0)).map {
-                ClusterNode(name: $0, generation: row.integer(1), beat: row.integer(2), isDraining: false)
+                ClusterNode(
+                    name: $0, address: row.text(1), generation: row.integer(2), beat: row.integer(3),
+                    isDraining: false)
             }
         }
     }

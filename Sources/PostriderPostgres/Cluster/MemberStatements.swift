@@ -8,6 +8,8 @@ import PostriderNotifications
 /// change that takes partitions from a node waits for it, and heartbeats do not.
 struct MemberStatements {
     let name: NodeName
+    /// Where the other nodes reach this one.
+    let address: String
     /// Tells this membership from others of the same name.
     var holder: String
     /// The number of the connection, by which what an earlier one has sent is recognised.
@@ -18,12 +20,14 @@ struct MemberStatements {
         """
         SELECT name, generation, beat, is_draining,
             (SELECT coalesce(string_agg(number::text, ','), '') FROM placement WHERE node = name),
-            (SELECT version FROM registry_version), (SELECT count(*) FROM placement)
+            (SELECT version FROM registry_version), (SELECT count(*) FROM placement), address,
+            (SELECT identifier FROM cluster)
         FROM member
         UNION ALL
         SELECT '', 0, 0, 0,
             (SELECT coalesce(string_agg(number::text, ','), '') FROM placement WHERE node IS NULL),
-            (SELECT version FROM registry_version), (SELECT count(*) FROM placement)
+            (SELECT version FROM registry_version), (SELECT count(*) FROM placement), '',
+            (SELECT identifier FROM cluster)
         """)
 
     /// Waits for other changes of the cluster, and draws a generation.
@@ -74,12 +78,16 @@ struct MemberStatements {
         [Self.draw] + (dead.map { [remove($0)] } ?? []) + Self.purge + [
             Request(
                 """
-                INSERT INTO member (name, holder, session, generation, beat, is_draining)
-                SELECT $1, $2, $3, generation, 0, 0 FROM cluster
+                INSERT INTO member (name, holder, session, generation, beat, is_draining, address)
+                SELECT $1, $2, $3, generation, 0, 0, $4 FROM cluster
                 WHERE (SELECT count(*) FROM member) < \(Limits.nodes)
                 ON CONFLICT (name) DO UPDATE SET session = excluded.session
                     WHERE member.holder = excluded.holder
-                """, own),
+                """
+            ) {
+                own(&$0)
+                $0.add(address)
+            },
             Request(
                 """
                 INSERT INTO node (name, holder, incarnation)

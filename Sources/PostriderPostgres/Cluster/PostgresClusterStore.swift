@@ -1,5 +1,6 @@
 public import PostriderCluster
 public import PostriderNotifications
+public import PostriderStorage
 
 /// A node's access to the members of its cluster, in the cluster's PostgreSQL database. It has a connection of its own.
 ///
@@ -12,6 +13,8 @@ public final class PostgresClusterStore: ClusterStore {
     /// make changes for the next.
     private(set) var statements: MemberStatements
     private var connection: PostgresConnection?
+    /// The claim on the directory of the process's other files.
+    private let directory: OwnedDirectory?
 
     /// The part of the usual lease for which an answer is waited for, in milliseconds; and for which a change waits for
     /// the commits of others.
@@ -19,21 +22,23 @@ public final class PostgresClusterStore: ClusterStore {
 
     /// Opens the database, and makes or migrates its tables.
     ///
-    /// - Parameter acceptsLosses: whether a database is used that may lose what it has committed.
+    /// - Parameters:
+    ///   - address: where the database is.
+    ///   - name: the node's name.
+    ///   - nodeAddress: where the other nodes reach this one (``ClusterNode/address``).
+    ///   - acceptsLosses: whether a database is used that may lose what it has committed.
+    ///   - directory: the directory of the process's other files; this object keeps it claimed.
     /// - Throws: what ``PostgresStore`` throws, and ``StoreError`` of kind ``StoreError/Kind/unusable`` if the
     ///   database has another number of partitions.
-    public convenience init(
-        _ address: DatabaseAddress, name: NodeName, acceptsLosses: Bool = false, log: Log
+    public init(
+        _ address: DatabaseAddress, name: NodeName, address nodeAddress: String, acceptsLosses: Bool = false,
+        directory: OwnedDirectory? = nil, log: Log
     ) throws(StoreError) {
-        try self.init(
-            DatabasePlace(address: address, node: name.text, acceptsLosses: acceptsLosses), name: name,
-            log: log)
-    }
-
-    init(_ place: DatabasePlace, name: NodeName, log: Log) throws(StoreError) {
+        let place = DatabasePlace(address: address, node: name.text, acceptsLosses: acceptsLosses)
         self.place = place
+        self.directory = directory
         self.log = log
-        statements = MemberStatements(name: name, holder: NodeClaim.drawHolder())
+        statements = MemberStatements(name: name, address: nodeAddress, holder: NodeClaim.drawHolder())
         let opened = try place.open(log: log)
         try place.checkSchema(opened.connection)
         try place.saying { () throws(PostgresFailure) in try PostgresSchema.prepareForNodes(opened.connection)
@@ -42,8 +47,8 @@ public final class PostgresClusterStore: ClusterStore {
         _ = try look()
     }
 
-    /// What the store of the node's ledger shows to the database, so that it is known as the member's.
-    var claim: NodeClaim { NodeClaim(name: statements.name.text, holder: statements.holder) }
+    /// By what the database knows the store of the node's ledger.
+    public var claim: MemberClaim { MemberClaim(name: statements.name, holder: statements.holder) }
 
     /// Returns the cluster.
     public func look() throws(StoreError) -> ClusterView {
@@ -152,7 +157,7 @@ public final class PostgresClusterStore: ClusterStore {
             guard let name = NodeName(row.text(0)) else { continue }
             nodes.append(
                 ClusterNode(
-                    name: name, generation: row.integer(1), beat: row.integer(2),
+                    name: name, address: row.text(7), generation: row.integer(1), beat: row.integer(2),
                     isDraining: row.integer(3) != 0))
             for number in row.text(4).split(separator: ",").compactMap({ Int($0) })
             where owners.indices.contains(number) {
@@ -160,6 +165,7 @@ public final class PostgresClusterStore: ClusterStore {
             }
         }
         return ClusterView(
-            nodes: nodes, placement: Placement(owners: owners), registryVersion: rows.first?.integer(5) ?? 0)
+            cluster: rows.first?.text(8) ?? "", nodes: nodes, placement: Placement(owners: owners),
+            registryVersion: rows.first?.integer(5) ?? 0)
     }
 }

@@ -7,11 +7,19 @@ public final class PostgresPartitionStore: PartitionStore {
 
     /// Creates the store of a node that has joined, on a connection of its own.
     ///
-    /// - Parameter whenFenced: called once, when the node is not a member any more.
+    /// - Parameters:
+    ///   - claim: that of the node's membership (``PostgresClusterStore/claim``).
+    ///   - acceptsLosses: whether a database is used that may lose what it has committed.
+    ///   - whenFenced: called once, when the node is not a member any more.
+    /// - Throws: ``StoreError`` of kind ``StoreError/Kind/fenced`` if the membership is over.
     public init(
-        of member: PostgresClusterStore, log: Log, whenFenced: @escaping (StoreError) -> Void = { _ in }
+        _ address: DatabaseAddress, of claim: MemberClaim, acceptsLosses: Bool = false, log: Log,
+        whenFenced: @escaping (StoreError) -> Void = { _ in }
     ) throws(StoreError) {
-        store = try PostgresStore(member.place, member: member.claim, log: log, whenFenced: whenFenced)
+        let place = DatabasePlace(address: address, node: claim.name.text, acceptsLosses: acceptsLosses)
+        store = try PostgresStore(
+            place, member: NodeClaim(name: claim.name.text, holder: claim.holder), log: log,
+            whenFenced: whenFenced)
     }
 
     /// Returns what every node has.

@@ -185,6 +185,11 @@ enum PostgresSchema {
         ],
         // Adds the trace context of the provider. Existing notifications have none.
         ["ALTER TABLE queue ADD COLUMN trace_context text"],
+        // Adds where a member is reached, and what tells a cluster from others; there is none before the first node.
+        [
+            "ALTER TABLE member ADD COLUMN address text NOT NULL DEFAULT ''",
+            "ALTER TABLE cluster ADD COLUMN identifier text NOT NULL DEFAULT ''",
+        ],
     ]
 
     /// Settings of PostgreSQL for the queue, which other engines may refuse. Its rows live for moments, so they are
@@ -207,33 +212,6 @@ enum PostgresSchema {
         "(get_byte(\(column), 10) % 4 * 256 + get_byte(\(column), 11))"
     }
 
-    /// Makes the indexes by which a node loads partitions. A relay that has a database alone needs none of them, and
-    /// does not pay for them.
-    static func prepareForNodes(_ connection: PostgresConnection) throws(PostgresFailure) {
-        let tables = [
-            ("queue", "device"), ("device", "identity"), ("registration", "device"), ("presence", "device"),
-            ("label", "device"), ("web_subscription", "device"),
-        ]
-        let found = try connection.run([
-            Request(
-                """
-                SELECT count(*) FROM pg_indexes
-                WHERE schemaname = 'postrider' AND indexname LIKE '%_partition'
-                """
-            )
-        ])
-        guard found.first?.rows.first?.integer(0) != Int64(tables.count) else { return }
-        let usual = connection.patience
-        connection.patience = patience
-        defer { connection.patience = usual }
-        for (table, column) in tables {
-            let place = partition(of: column)
-            _ = try connection.run([
-                Request("CREATE INDEX IF NOT EXISTS \(table)_partition ON \(table) (\(place))")
-            ])
-        }
-    }
-
     /// The newest version.
     static var version: Int { steps.count }
 
@@ -251,7 +229,7 @@ enum PostgresSchema {
     ]
 
     /// How long the server may be silent while it changes the tables, in milliseconds.
-    private static let patience: CInt = 600_000
+    static let patience: CInt = 600_000
 
     /// Makes the tables, or migrates them to the newest version. All of it happens, or nothing. Nothing happens to
     /// tables of a newer version.

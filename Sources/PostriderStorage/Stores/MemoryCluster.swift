@@ -16,13 +16,19 @@ public final class MemoryCluster {
     public let disk = MemoryStore.Disk()
     /// Which node has which partition.
     public private(set) var placement: Placement
+    private let identifier: String
     private var members: [NodeName: Member] = [:]
     private var generation: Int64 = 0
     private var holders = 0
     private var registryVersion: Int64 = 0
 
     /// Creates the database of a cluster without nodes.
-    public init(partitions: Int = Partition.count) { placement = Placement(partitions: partitions) }
+    ///
+    /// - Parameter identifier: what tells it from the databases of other clusters (``ClusterView/cluster``).
+    public init(partitions: Int = Partition.count, identifier: String = "memory") {
+        placement = Placement(partitions: partitions)
+        self.identifier = identifier
+    }
 
     func makeHolder() -> Int {
         holders += 1
@@ -34,7 +40,9 @@ public final class MemoryCluster {
     }
 
     var view: ClusterView {
-        ClusterView(nodes: members.values.map(\.node), placement: placement, registryVersion: registryVersion)
+        ClusterView(
+            cluster: identifier, nodes: members.values.map(\.node), placement: placement,
+            registryVersion: registryVersion)
     }
 
     /// The member of this name, if this object has joined as it.
@@ -50,7 +58,9 @@ public final class MemoryCluster {
     /// The generation with which a member has joined; nil if there is none of this name.
     func firstGeneration(of name: NodeName) -> Int64? { members[name]?.first }
 
-    func join(_ name: NodeName, holder: Int, replacing dead: ClusterNode?) throws(StoreError) -> Bool {
+    func join(
+        _ name: NodeName, at address: String, holder: Int, replacing dead: ClusterNode?
+    ) throws(StoreError) -> Bool {
         if let dead { remove(dead) }
         if let member = members[name] { return member.holder == holder }
         guard members.count < Limits.nodes else {
@@ -58,14 +68,16 @@ public final class MemoryCluster {
                 .conflict, "The cluster has \(Limits.nodes) nodes, which is the most: end one of them first.")
         }
         generation += 1
-        let node = ClusterNode(name: name, generation: generation, beat: 0, isDraining: false)
+        let node = ClusterNode(
+            name: name, address: address, generation: generation, beat: 0, isDraining: false)
         members[name] = Member(node: node, holder: holder, first: generation)
         return true
     }
 
     func note(_ beat: Int64, of node: ClusterNode, isDraining: Bool) {
         members[node.name]?.node = ClusterNode(
-            name: node.name, generation: node.generation, beat: beat, isDraining: isDraining)
+            name: node.name, address: node.address, generation: node.generation, beat: beat,
+            isDraining: isDraining)
     }
 
     func make(_ change: ClusterChange, by node: ClusterNode) {
@@ -77,7 +89,8 @@ public final class MemoryCluster {
         placement = placement.replacing(claimed, with: node.name)
         generation += 1
         members[node.name]?.node = ClusterNode(
-            name: node.name, generation: generation, beat: node.beat, isDraining: node.isDraining)
+            name: node.name, address: node.address, generation: generation, beat: node.beat,
+            isDraining: node.isDraining)
     }
 
     /// Removes a node that still has this heartbeat.
@@ -100,13 +113,22 @@ public final class MemoryCluster {
 public final class MemoryClusterStore: ClusterStore {
     let cluster: MemoryCluster
     let name: NodeName
+    private let address: String
     let holder: Int
 
     /// Creates the access of a node that has not joined yet.
-    public init(_ cluster: MemoryCluster, name: NodeName) {
+    ///
+    /// - Parameter address: where the other nodes reach it (``ClusterNode/address``).
+    public init(_ cluster: MemoryCluster, name: NodeName, address: String) {
         self.cluster = cluster
         self.name = name
+        self.address = address
         holder = cluster.makeHolder()
+    }
+
+    /// By what the database knows the store of the node's ledger.
+    public var claim: MemberClaim {
+        MemberClaim(name: name, holder: "\(holder).\(cluster.firstGeneration(of: name) ?? 0)")
     }
 
     /// Returns the cluster.
@@ -118,7 +140,7 @@ public final class MemoryClusterStore: ClusterStore {
     /// Makes the node a member.
     public func join(replacing dead: ClusterNode?) throws(StoreError) -> Bool {
         try cluster.check()
-        return try cluster.join(name, holder: holder, replacing: dead)
+        return try cluster.join(name, at: address, holder: holder, replacing: dead)
     }
 
     /// Records a heartbeat and returns the cluster.

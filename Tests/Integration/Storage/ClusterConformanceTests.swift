@@ -37,6 +37,40 @@ import Testing
         #expect(next.generation > own.generation)
     }
 
+    @Test("Every node sees where the others are reached", arguments: Engine.fenced)
+    func addresses(_ engine: Engine) throws {
+        let fixture = try ClusterFixture(engine)
+        let (a, b) = (try fixture.access("a", at: "a.example:2195"), try fixture.access("b", at: "[::1]:9"))
+        #expect(try a.join(replacing: nil) && b.join(replacing: nil))
+        try a.claim([1])
+        let view = try a.beat(1, isDraining: true)
+        #expect(Set(view.nodes.values.map(\.address)) == ["a.example:2195", "[::1]:9"])
+        // A process that takes the place of another one may be elsewhere.
+        let moved = try fixture.access("a", at: "192.0.2.7:2195")
+        #expect(try moved.join(replacing: b.node("a")))
+        #expect(try b.node("a")?.address == "192.0.2.7:2195")
+    }
+
+    @Test("A cluster has an identifier of its own, the same for every node", arguments: Engine.fenced)
+    func identifier(_ engine: Engine) throws {
+        let fixture = try ClusterFixture(engine)
+        let first = try fixture.access("a").look().cluster
+        #expect(try !first.isEmpty && fixture.member("b").beat(1, isDraining: false).cluster == first)
+        guard engine == .postgres else { return }
+        #expect(try ClusterFixture(engine).access("a").look().cluster != first)
+    }
+
+    @Test("Each membership has a claim of its own", arguments: Engine.fenced)
+    func claims(_ engine: Engine) throws {
+        let fixture = try ClusterFixture(engine)
+        let (a, b) = (try fixture.member("a"), try fixture.member("b"))
+        let first = a.claim
+        #expect(first.name.text == "a" && a.claim == first && b.claim.holder != first.holder)
+        try a.leave()
+        #expect(try a.join(replacing: nil))
+        #expect(a.claim.holder != first.holder)
+    }
+
     @Test("The numbers of heartbeats rise, or nothing is recorded", arguments: Engine.fenced)
     func beats(_ engine: Engine) throws {
         let node = try ClusterFixture(engine).member("a")

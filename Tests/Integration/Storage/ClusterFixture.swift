@@ -15,13 +15,16 @@ final class ClusterFixture {
         database = engine == .postgres ? try DatabaseServer.shared.get().makeDatabase() : ""
     }
 
-    /// The access of a process that has not joined yet.
-    func access(_ name: String) throws -> any ClusterStore {
+    /// The access of a process that has not joined yet and is reached at this address.
+    func access(_ name: String, at address: String = "192.0.2.1:2195") throws -> any ClusterStore {
         let name = try #require(NodeName(name))
-        guard !database.isEmpty else { return MemoryClusterStore(cluster, name: name) }
-        let address = try #require(DatabaseAddress(database))
-        return try PostgresClusterStore(address, name: name, acceptsLosses: true, log: .none)
+        guard !database.isEmpty else { return MemoryClusterStore(cluster, name: name, address: address) }
+        return try PostgresClusterStore(
+            place(), name: name, address: address, acceptsLosses: true, log: .none)
     }
+
+    /// Where the database is; only for PostgreSQL.
+    func place() throws -> DatabaseAddress { try #require(DatabaseAddress(database)) }
 
     /// The access of a node that has joined and has these partitions.
     func member(_ name: String, claiming claimed: [Int] = []) throws -> any ClusterStore {
@@ -35,7 +38,8 @@ final class ClusterFixture {
     func ledger(of member: any ClusterStore) throws -> any PartitionStore {
         switch member {
         case let member as MemoryClusterStore: MemoryPartitionStore(of: member)
-        case let member as PostgresClusterStore: try PostgresPartitionStore(of: member, log: .none)
+        case let member as PostgresClusterStore:
+            try PostgresPartitionStore(place(), of: member.claim, acceptsLosses: true, log: .none)
         default: throw StoreError(.unusable, "a third engine")
         }
     }

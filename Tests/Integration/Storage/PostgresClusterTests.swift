@@ -124,7 +124,7 @@ import Testing
             case "CREATE TABLE": try server.run("DROP TABLE postrider.\(words[2])", at: fixture.database)
             case "ALTER TABLE":
                 try #require(words[3...4].joined(separator: " ") == "ADD COLUMN")
-                let change = "ALTER TABLE postrider.\(words[2]) DROP COLUMN \(words[5])"
+                let change = "ALTER TABLE IF EXISTS postrider.\(words[2]) DROP COLUMN \(words[5])"
                 try server.run(change, at: fixture.database)
             default: Issue.record("This test cannot undo: \(step)")
             }
@@ -139,6 +139,19 @@ import Testing
         let count = "SELECT count(*) FROM pg_indexes WHERE indexname LIKE '%_partition'"
         #expect(try server.run(count, at: alone.database) == "0\n")
         #expect(try server.run(count, at: fixture.database) == "6\n")
+    }
+
+    @Test("A ledger's store is not opened with the claim of a membership that is over")
+    func staleClaim() throws {
+        let fixture = try ClusterFixture(.postgres)
+        let node = try fixture.member("a", claiming: [1])
+        let stale = node.claim
+        try node.leave()
+        #expect(try node.join(replacing: nil))
+        failure(.fenced) {
+            _ = try PostgresPartitionStore(fixture.place(), of: stale, acceptsLosses: true, log: .none)
+        }
+        _ = try fixture.ledger(of: node)
     }
 
     @Test("A commit has the fence, a removal and an addition; that of a node one comparison more")

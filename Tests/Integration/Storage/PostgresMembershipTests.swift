@@ -17,7 +17,8 @@ import Testing
         init(_ name: String, at address: String) throws {
             self.name = try #require(NodeName(name))
             store = try PostgresClusterStore(
-                try #require(DatabaseAddress(address)), name: self.name, acceptsLosses: true, log: .none)
+                try #require(DatabaseAddress(address)), name: self.name, address: "\(name):2195",
+                acceptsLosses: true, log: .none)
             membership = Membership(name: self.name)
         }
 

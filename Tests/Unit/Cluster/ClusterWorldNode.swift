@@ -33,7 +33,7 @@ final class ClusterWorldNode {
         // The fastest and the slowest differ by less than the fifth that the lease allows.
         rate = world.draw(910...1090)
         membership = Membership(name: name)
-        store = MemoryClusterStore(world.cluster, name: name)
+        store = MemoryClusterStore(world.cluster, name: name, address: "\(name):2195")
     }
 
     private var clock: UInt64 { (world.now - missed) / 1000 * rate }
@@ -59,7 +59,7 @@ final class ClusterWorldNode {
             lease: isHasty
                 ? Lease(intervalMilliseconds: 100, durationMilliseconds: 400)
                 : isPatient ? Lease(intervalMilliseconds: 250, durationMilliseconds: 60_000) : .usual)
-        store = MemoryClusterStore(world.cluster, name: name)
+        store = MemoryClusterStore(world.cluster, name: name, address: "\(name):2195")
         event { $0.turn(at: $1) }
     }
 

@@ -14,11 +14,13 @@ struct MembershipTests {
 
         init(_ name: String, in cluster: MemoryCluster) throws {
             let name = try #require(NodeName(name))
-            store = MemoryClusterStore(cluster, name: name)
+            store = MemoryClusterStore(cluster, name: name, address: "\(name):2195")
             membership = Membership(name: name)
         }
 
         var served: Int { membership.served(at: now).count }
+
+        var servingEnd: UInt64 { membership.servingEnd }
 
         /// Lets time pass in steps of 10 ms, and returns the orders that are no requests.
         func pass(_ milliseconds: UInt64) throws -> [MembershipOrder] {
@@ -97,6 +99,26 @@ struct MembershipTests {
         // It comes to itself and learns that it has nothing any more.
         second.now = first.now
         #expect(try second.pass(10).prefix(2) == [.suspend, .drop])
+    }
+
+    @Test("says until when it serves, and that it does not while it is suspended or outside")
+    func servingEnd() throws {
+        let cluster = MemoryCluster()
+        let fixture = try Fixture("a", in: cluster)
+        #expect(fixture.servingEnd == 0)
+        _ = try fixture.pass(10)
+        let first = fixture.servingEnd
+        #expect(first > fixture.now && first <= fixture.now + Lease.usual.serving)
+        _ = try fixture.pass(500)
+        #expect(fixture.servingEnd > first)
+        fixture.isCut = true
+        _ = try fixture.pass(1300)
+        #expect(fixture.servingEnd == 0 && fixture.served == 0)
+        fixture.isCut = false
+        _ = try fixture.pass(300)
+        #expect(fixture.servingEnd > fixture.now && fixture.served == 1024)
+        try fixture.leave()
+        #expect(fixture.servingEnd == 0)
     }
 
     @Test("stops to serve before others may take over, and goes on if nobody has")
