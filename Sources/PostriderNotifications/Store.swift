@@ -142,11 +142,29 @@ public protocol Store: AnyObject {
 
     /// Closes the store in order. No call may follow.
     func close()
+
+    /// Adds a token secret if there is none, and returns those that there are then. Several nodes of a cluster may call
+    /// this at the same time: one of their secrets is added, and all of them get that one.
+    func addFirstTokenSecret(
+        _ drawn: [UInt8], completion: @escaping (Result<[[UInt8]], StoreError>) -> Void)
 }
 
 extension Store {
     /// The default does nothing, for a store that is not on a disk.
     public func maintain() {}
+
+    /// The default looks first and adds then, for a store that no other thread changes meanwhile.
+    public func addFirstTokenSecret(
+        _ drawn: [UInt8], completion: @escaping (Result<[[UInt8]], StoreError>) -> Void
+    ) {
+        do throws(StoreError) {
+            let found = try loadRegistry().tokenSecrets
+            guard found.isEmpty else { return completion(.success(found)) }
+            apply([.addTokenSecret(drawn)]) { result in completion(result.map { [drawn] }) }
+        } catch {
+            completion(.failure(error))
+        }
+    }
 
     /// The default has nothing to prepare.
     public func prepare() -> Bool { false }

@@ -22,6 +22,9 @@ struct PartitionChecks {
 
     static let names = [owns, delete]
 
+    /// What every node has is another one then.
+    static let newVersion = Request("UPDATE registry_version SET version = version + 1")
+
     /// Divides by zero if the node does not have all of these partitions.
     func owns(_ partitions: Set<Partition>) -> Request {
         var request = Self.owns
@@ -52,9 +55,8 @@ struct PartitionChecks {
     func changes(of changes: [RegistryChange]) -> [Request] {
         let partitions = Set(changes.compactMap(\.device).map(Partition.init(of:)))
         let isShared = changes.contains(where: \.isShared)
-        let version = Request("UPDATE registry_version SET version = version + 1")
         let effective = changes.filter { $0.isShared || $0.device != nil }
-        return (partitions.isEmpty ? [] : [owns(partitions)]) + (isShared ? [version] : [])
+        return (partitions.isEmpty ? [] : [owns(partitions)]) + (isShared ? [Self.newVersion] : [])
             + effective.flatMap(RegistryStatements.of)
     }
 

@@ -53,6 +53,13 @@ public final class PostgresPartitionStore: PartitionStore {
         store.apply(changes, completion: completion)
     }
 
+    /// Adds a token secret if there is none, and returns those that there are then.
+    public func addFirstTokenSecret(
+        _ drawn: [UInt8], completion: @escaping (Result<[[UInt8]], StoreError>) -> Void
+    ) {
+        store.addFirstTokenSecret(drawn, completion: completion)
+    }
+
     /// Applies a batch to the queue, all or nothing.
     public func commit(_ batch: QueueBatch, completion: @escaping (Result<Void, StoreError>) -> Void) {
         store.commit(batch, completion: completion)

@@ -155,6 +155,21 @@ public final class PostgresStore: Store {
             })
     }
 
+    /// Adds a token secret if there is none, and returns those that there are then.
+    public func addFirstTokenSecret(
+        _ drawn: [UInt8], completion: @escaping (Result<[[UInt8]], StoreError>) -> Void
+    ) {
+        let isShared = checks == nil ? [] : [PartitionChecks.newVersion]
+        let requests = isShared + RegistryStatements.addFirstTokenSecret(drawn)
+        completion(
+            Result { () throws(StoreError) in
+                let results = try attempt { connection throws(PostgresFailure) in
+                    try connection.transaction([claim.fence] + requests)
+                }
+                return results.last?.rows.map { $0.bytes(0) } ?? []
+            })
+    }
+
     /// Applies a batch to the queue, all or nothing.
     public func commit(_ batch: QueueBatch, completion: @escaping (Result<Void, StoreError>) -> Void) {
         completion(Result { () throws(StoreError) in try commit(batch) })

@@ -2,6 +2,21 @@ import PostriderNotifications
 
 /// The statements that change the registry's tables. Each change has the same effect when it is made twice.
 enum RegistryStatements {
+    /// Adds a token secret if there is none, and then returns all. Whoever does it at the same time has the same
+    /// number, and is waited for.
+    static func addFirstTokenSecret(_ drawn: [UInt8]) -> [Request] {
+        [
+            Request(
+                """
+                INSERT INTO token_secret (number, secret)
+                SELECT 1, $1::bytea WHERE NOT EXISTS (SELECT 1 FROM token_secret)
+                ON CONFLICT (number) DO NOTHING
+                """
+            ) { $0.add(drawn) },
+            Request("SELECT secret FROM token_secret ORDER BY number"),
+        ]
+    }
+
     /// The statements of one change, in order.
     static func of(_ change: RegistryChange) -> [Request] {
         switch change {

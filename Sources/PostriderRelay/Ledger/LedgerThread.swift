@@ -107,7 +107,8 @@ struct LedgerThread: Sendable {
         }
     }
 
-    /// Draws the first secret for device tokens, if the store has none.
+    /// Draws the first secret for device tokens, if the store has none. Another node of a cluster may do so at the same
+    /// time.
     private func withTokenSecret(
         _ loaded: LoadedStore,
         _ store: any Store,
@@ -118,10 +119,13 @@ struct LedgerThread: Sendable {
             return
         }
         let secret = Entropy().bytes(DeviceTokenCodec.secretByteCount)
-        store.apply([.addTokenSecret(secret)]) { result in
-            var loaded = loaded
-            loaded.registry.tokenSecrets = [secret]
-            then(result.map { loaded }.mapError { $0 })
+        store.addFirstTokenSecret(secret) { result in
+            then(
+                Result {
+                    var loaded = loaded
+                    loaded.registry.tokenSecrets = try result.get()
+                    return loaded
+                })
         }
     }
 }

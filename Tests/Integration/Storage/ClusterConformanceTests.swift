@@ -71,6 +71,18 @@ import Testing
         #expect(a.claim.holder != first.holder)
     }
 
+    @Test("Nodes that draw the first token secret come to the same one", arguments: Engine.fenced)
+    func firstSecret(_ engine: Engine) throws {
+        let fixture = try ClusterFixture(engine)
+        let (a, b) = (try fixture.member("a"), try fixture.member("b"))
+        let ledgers = [try fixture.ledger(of: a), try fixture.ledger(of: b)]
+        for (ledger, drawn) in zip(ledgers, [1, 2] as [UInt8]) {
+            #expect(try ledger.firstTokenSecrets([drawn]) == [[1]])
+        }
+        let version = try a.look().registryVersion
+        #expect(version > 0)
+    }
+
     @Test("The numbers of heartbeats rise, or nothing is recorded", arguments: Engine.fenced)
     func beats(_ engine: Engine) throws {
         let node = try ClusterFixture(engine).member("a")

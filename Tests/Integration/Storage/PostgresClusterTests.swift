@@ -141,6 +141,23 @@ import Testing
         #expect(try server.run(count, at: fixture.database) == "6\n")
     }
 
+    @Test("Nodes that start at the same time on an empty database come to the same first token secret")
+    func firstSecret() throws {
+        let fixture = try ClusterFixture(.postgres)
+        let claims = try ["a", "b", "c"].map { try fixture.member($0).claim }
+        let address = try fixture.place()
+        let found = Mutex<[[[UInt8]]]>([])
+        DispatchQueue.concurrentPerform(iterations: claims.count) { number in
+            let store = try? PostgresPartitionStore(
+                address, of: claims[number], acceptsLosses: true, log: .none)
+            store?.addFirstTokenSecret([UInt8(number)]) { result in
+                found.withLock { $0.append((try? result.get()) ?? []) }
+            }
+        }
+        let secrets = found.withLock { $0 }
+        #expect(secrets.count == 3 && Set(secrets).count == 1 && secrets.first?.count == 1, "\(secrets)")
+    }
+
     @Test("A ledger's store is not opened with the claim of a membership that is over")
     func staleClaim() throws {
         let fixture = try ClusterFixture(.postgres)

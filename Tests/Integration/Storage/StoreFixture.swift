@@ -103,6 +103,13 @@ extension Store {
         try answers[0].get()
     }
 
+    func firstTokenSecrets(_ drawn: [UInt8]) throws -> [[UInt8]] {
+        var answers: [Result<[[UInt8]], StoreError>] = []
+        addFirstTokenSecret(drawn) { answers.append($0) }
+        precondition(answers.count == 1, "a completion is called exactly once")
+        return try answers[0].get()
+    }
+
     func commit(enqueue: [QueuedNotification] = [], settle: [Int64] = []) throws {
         var batch = QueueBatch()
         batch.enqueued = enqueue
