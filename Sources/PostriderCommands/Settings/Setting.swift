@@ -19,6 +19,12 @@ package enum Setting: String, SettingName {
     case dataDirectory = "data-directory"
     case store = "store"
     case acceptLosses = "accept-unsafe-database"
+    case nodeName = "node-name"
+    case clusterAddress = "cluster-address"
+    case clusterPublicAddress = "cluster-public-address"
+    case clusterCertificate = "cluster-certificate"
+    case clusterKey = "cluster-key"
+    case clusterTrust = "cluster-trust"
     case sourceConnections = "source-connections"
     case sourceRate = "source-rate"
     case loadBalancers = "load-balancers"
@@ -63,6 +69,7 @@ package enum Setting: String, SettingName {
     package static let keptFromStart: Set<Setting> = [
         .providerAddress, .developmentProviderAddress, .deviceAddress, .controlAddress, .metricsAddress,
         .webAddress, .publicURL, .consoleAddress, .consolePayloads, .dataDirectory, .store, .acceptLosses,
+        .nodeName, .clusterAddress, .clusterPublicAddress, .clusterCertificate, .clusterKey, .clusterTrust,
         .shards, .onPresence,
         .callbackAllow, .callbackSecret, .otlpEndpoint, .otlpSample, .trace, .traceMebibytes, .capture,
         .capturesAddress,

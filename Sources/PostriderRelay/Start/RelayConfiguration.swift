@@ -68,6 +68,8 @@ public struct RelayConfiguration: Sendable {
     public var console: Console?
     /// The web port; nil if it is off.
     public var web: Web?
+    /// What makes the relay a node of a cluster; nil if it has its store alone.
+    public var cluster: Cluster?
     /// Captures requests and applies rules to pushes, for tests; nil in production.
     public var bench: TestBench?
     /// A certificate that has expired, PEM, for the relay's key; rules may show it to providers. Nil: they cannot.
@@ -163,6 +165,7 @@ extension RelayConfiguration {
     var listenerAddresses: [SocketAddress] {
         providerAddresses + developmentProviderAddresses + deviceAddresses
             + (console.map { [$0.address] } ?? []) + (web?.addresses ?? [])
+            + (cluster.map { [$0.address] } ?? [])
     }
 
     /// The limits of one source address over all listeners together. A source that has reached its limit still leaves

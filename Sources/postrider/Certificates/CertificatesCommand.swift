@@ -115,7 +115,10 @@ enum CertificatesCommand: OperatorCommand {
         for node in nodes {
             try folder.makeNode(node, validDays: validDays)
             let name = CertificateFolder.Name.node(node.text)
-            Console.say("\(folder.certificate(name)), \(folder.key(name)): those of node \(node).")
+            Console.say(
+                "\(folder.certificate(name)), \(folder.key(name)): those of node \(node), as "
+                    + "'cluster-certificate' and 'cluster-key', with "
+                    + "'cluster-trust: \(folder.certificate(.authority))'.")
         }
     }
 

@@ -17,6 +17,7 @@ extension Machine {
     ) async -> [Finding] {
         let addresses =
             relay.providerAddresses + relay.developmentProviderAddresses + relay.deviceAddresses
+            + (relay.cluster.map { [$0.address] } ?? [])
         var findings = look(at: .relay(shards: relay.shards, addresses: addresses.count))
         findings += lookAtClock()
         findings += look(atStore: store.dataDirectory) + look(atDatabaseOf: store)

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import PostriderCallbackSender
 import PostriderCallbacks
+import PostriderCluster
 import PostriderCommands
 import PostriderEvidence
 import PostriderNotifications
@@ -33,10 +34,18 @@ struct ServedRelay {
         callbacks: CallbackArguments? = nil, spans: SpanArguments? = nil, changes: [RegistryChange] = [],
         log: Log
     ) async throws -> ServedRelay {
+        guard configuration.cluster == nil else {
+            throw CommandFailure(
+                "cluster-address is set, and this version cannot run as a node of a cluster yet: leave it "
+                    + "out.",
+                exitCode: 2)
+        }
         let addresses =
             configuration.providerAddresses.count + configuration.developmentProviderAddresses.count
             + configuration.deviceAddresses.count + (configuration.web?.addresses.count ?? 0)
-        let calls = (callbacks == nil ? 0 : Limits.callbacksUnderWay.all) + (spans == nil ? 0 : 1)
+        let calls =
+            (callbacks == nil ? 0 : Limits.callbacksUnderWay.all) + (spans == nil ? 0 : 1)
+            + (configuration.cluster == nil ? 0 : 1 + 2 * Limits.nodes)
         try DescriptorNeed.relay(
             shards: configuration.shards, addresses: addresses, callbacks: calls
         ).check()
@@ -44,6 +53,14 @@ struct ServedRelay {
         let signer = EvidenceSigner(name: ProcessInfo.processInfo.hostName)
         var configuration = configuration
         configuration.signer = signer
+        if let cluster = configuration.cluster {
+            configuration.cluster?.openMembership = { (log) throws(StoreError) in
+                let member = try cluster.openMembership(log)
+                // The directory is there now, and no other relay uses it.
+                signer.load(from: place.dataDirectory, log: log)
+                return member
+            }
+        }
         let sender = try callbacks?.start(for: &configuration, in: place.dataDirectory, log: log)
         let spanSender = try spans?.start(for: &configuration, log: log)
         let audit = try AuditLog(dataDirectory: place.dataDirectory, log: log)

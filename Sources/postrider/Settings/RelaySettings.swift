@@ -26,13 +26,15 @@ extension Settings {
         let devices = try internetAddresses(.deviceAddress) ?? [SocketAddress("0.0.0.0:5223")]
         let development = try internetAddresses(.developmentProviderAddress) ?? []
         let web = try web()
-        try requireDistinct([
-            (.providerAddress, providers), (.developmentProviderAddress, development),
-            (.deviceAddress, devices), (.webAddress, web?.addresses ?? []),
-        ])
         let certificate = try texts.required(.certificate)
         let privateKey = try texts.required(.privateKey)
         let store = try storePlace()
+        let cluster = try cluster(store)
+        try requireDistinct([
+            (.providerAddress, providers), (.developmentProviderAddress, development),
+            (.deviceAddress, devices), (.webAddress, web?.addresses ?? []),
+            (.clusterAddress, cluster.map { [$0.address] } ?? []),
+        ])
         var relay = RelayConfiguration(
             providerAddresses: providers,
             deviceAddresses: devices,
@@ -67,6 +69,7 @@ extension Settings {
         }
         relay.console = try console()
         relay.web = web
+        relay.cluster = cluster
         relay.bench = try capturing(providers + development + devices)
         let logLevel = try texts.choice(.logLevel, of: LogLevel.self)
         let metrics = try metrics(

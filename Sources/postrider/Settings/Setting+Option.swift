@@ -20,7 +20,12 @@ extension Setting {
         case .quotas: .required("QUOTA,…")
         case .controlAddress: .required("unix:PATH")
         case .metricsAddress, .consoleAddress, .capturesAddress: .required("ADDRESS|off")
-        case .certificate, .privateKey, .providerTrust, .metricsToken, .callbackSecret: .file("FILE")
+        case .certificate, .privateKey, .providerTrust, .metricsToken, .callbackSecret, .clusterCertificate,
+            .clusterKey, .clusterTrust:
+            .file("FILE")
+        case .nodeName: .required("NAME")
+        case .clusterAddress: .required("ADDRESS")
+        case .clusterPublicAddress: .required("HOST:PORT")
         case .dataDirectory: .file("DIRECTORY")
         case .store: .required("postgresql://…")
         case .shards, .busyPollingMicroseconds, .providerIdleSeconds, .pushesPerSecond, .deviceFetches,
@@ -70,6 +75,16 @@ extension Setting {
                 + "string; files in the data directory if not given."
         case .acceptLosses:
             "Whether a database is used that may lose what it has committed; false if not given."
+        case .nodeName: "The name of this node in its cluster; the host's name if not given."
+        case .clusterAddress:
+            "The address for the other nodes of a cluster, which makes the relay a node; none if not given."
+        case .clusterPublicAddress:
+            "The host and port at which the other nodes reach this one; cluster-address if not given."
+        case .clusterCertificate:
+            "The node's certificate, PEM, for links between nodes; required with cluster-address."
+        case .clusterKey: "The key of the node's certificate, PEM; required with cluster-address."
+        case .clusterTrust:
+            "The authority of the nodes' certificates, PEM; required with cluster-address."
         case .sourceConnections:
             "The most open connections of one source address; half of the descriptors if not given."
         case .sourceRate:

@@ -1,4 +1,5 @@
 import Foundation
+import PostriderCluster
 import PostriderNotifications
 import PostriderOptions
 import PostriderRelay
@@ -111,6 +112,47 @@ struct CheckTests {
                     ("postrider.yaml:17", "'provider-idle-seconds' has no value"),
                     ("postrider.yaml", "data-directory is not set"), ("", "POSTRIDER_STORAGE must be"),
                 ], in: fixture)
+        }
+    }
+
+    @Test("finds mistakes in the settings and files of a node at once")
+    func node() throws {
+        try onGround { fixture in
+            let nodes = CertificateFolder(fixture.folder.path + "/nodes")
+            #expect(try nodes.makeAuthority(validDays: 2))
+            for name in ["a", "b"] { try nodes.makeNode(try #require(NodeName(name)), validDays: 2) }
+            func configuration(_ name: String, _ node: String, key: String? = nil) -> String {
+                fixture.good + """
+
+                    store: postgresql://postrider@db.example/postrider
+                    node-name: \(name)
+                    cluster-address: 127.0.0.1:2195
+                    cluster-certificate: \(nodes.certificate(.node(node)))
+                    cluster-key: \(key ?? nodes.key(.node(node)))
+                    cluster-trust: \(nodes.certificate(.authority))
+                    """
+            }
+            #expect(try fixture.relay(configuration("a", "a")) == [])
+            expect(
+                try fixture.relay(configuration("a", "b")),
+                [("postrider.yaml:7", "is for 'b', and this node is 'a': make another one")], in: fixture)
+            expect(
+                try fixture.relay(configuration("a", "a", key: nodes.key(.node("b")))),
+                [("postrider.yaml:7", "is not the one of the certificate")], in: fixture)
+            try FileManager.default.removeItem(atPath: nodes.certificate(.authority))
+            let open = try fixture.write("nothing", to: "open.key", mode: 0o644)
+            expect(
+                try fixture.relay(configuration("A", "c", key: open) + "\nweb-address: 127.0.0.1:0\n"),
+                [
+                    ("postrider.yaml:5", "'node-name' must be"),
+                    ("postrider.yaml:7", "node-c.pem cannot be read"),
+                    ("postrider.yaml:8", "open.key"), ("postrider.yaml:9", "authority.pem cannot be read"),
+                    ("postrider.yaml:10", "'web-address' needs public-url"),
+                ], in: fixture)
+            let alone = configuration("a", "a").replacing("store: ", with: "# store: ")
+            expect(
+                try fixture.relay(alone), [("postrider.yaml:6", "'cluster-address' needs store")], in: fixture
+            )
         }
     }
 
