@@ -275,7 +275,7 @@ let package = Package(
         tests("LoadIntegrationTests", "Integration/Load", ["PostriderLoad"]),
         tests(
             "PostriderIntegrationTests", "Integration/postrider",
-            ["postrider", "postrider-agent", "ProgramFixtures"]),
+            ["postrider", "postrider-agent", "ProgramFixtures", "DatabaseFixtures"]),
         tests("NodesIntegrationTests", "Integration/Nodes", ["PostriderNodes"]),
         tests("RelayIntegrationTests", "Integration/Relay", ["PostriderRelay"]),
         tests(
