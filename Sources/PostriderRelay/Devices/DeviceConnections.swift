@@ -21,6 +21,8 @@ final class DeviceConnections {
     private var keyWarnings = EnrolmentKeyWarnings()
     /// What rules do to links; nil on a relay in production.
     let linkEffects: LinkEffects?
+    /// The devices whose connection and whose home are on different nodes.
+    private(set) lazy var edges = DeviceEdges(self)
 
     /// The engine of a link once it is open. A reload changes it for connections that say hello later.
     var deviceLinks: ProtocolCode.DeviceLinks
@@ -42,6 +44,8 @@ final class DeviceConnections {
 
     var subscriptions: ChannelSubscriptions { registrations.subscriptions }
     var isEmpty: Bool { sessions.isEmpty }
+    /// The number of connections that this shard itself has.
+    var connectionCount: Int { sessions.count - edges.remoteCount }
 
     func add(_ session: DeviceSession) { sessions[session.number] = session }
     func remove(_ session: DeviceSession) { sessions[session.number] = nil }
@@ -54,7 +58,13 @@ final class DeviceConnections {
 
     /// Cuts the connections that have not ended within the time of the drain.
     func abort() {
-        for session in Array(sessions.values) { session.endpoint.wire?.abort(.localClose) }
+        for session in Array(sessions.values) {
+            if session.carrier.edge == nil {
+                session.endpoint.wire?.abort(.localClose)
+            } else {
+                session.end(.unavailable, "the relay is shutting down")
+            }
+        }
     }
 
     // MARK: Enrolment
@@ -76,14 +86,17 @@ final class DeviceConnections {
         guard own.count == request.tags.count, tags.count <= Limits.tagsPerDevice else {
             return session.enrolled(stream, .failure(.wrongTags))
         }
+        guard let identity = context.drawIdentity() else {
+            note(.servesNone, session)
+            return session.enrolled(stream, .failure(.servesNone))
+        }
         guard context.enrolmentUses.take(of: key) else {
             let refusal = EnrolmentRefusal.usedUp(key: key.name, uses: key.uses ?? 0)
             note(refusal, session)
             return session.enrolled(stream, .failure(refusal))
         }
         let record = DeviceRecord(
-            identity: DeviceIdentity(
-                high: context.random.next(), low: UInt32(truncatingIfNeeded: context.random.next())),
+            identity: identity,
             secretDigest: SHA256.digest(secret.span).bytes,
             name: request.name,
             enrolledAt: context.now
@@ -120,12 +133,19 @@ final class DeviceConnections {
 
     // MARK: Hello
 
-    /// A device has said hello on this shard: it is let in here, or moves to its home.
+    /// A device has said hello on this shard: it is let in here, or moves to its home. If that is on another node, the
+    /// connection stays, and what is said over it is passed on.
     func greet(_ session: DeviceSession, _ hello: Hello) {
-        if context.isDraining {
-            session.leave(.shutdown, retryAfterMilliseconds: 1_000, "the relay is shutting down")
-        } else if context.home(of: hello.deviceIdentity) == context.index {
+        guard !context.isDraining else {
+            return session.leave(.shutdown, retryAfterMilliseconds: 1_000, "the relay is shutting down")
+        }
+        guard let place = context.outbox.place(of: hello.deviceIdentity) else {
+            return edges.postpone(session, "no node serves the device at the moment")
+        }
+        if place == context.index {
             letIn(session, hello)
+        } else if ShardPlace(place).link != nil {
+            edges.passOn(session, hello, to: ShardPlace(place))
         } else {
             departures.append((session, hello))
         }
@@ -163,7 +183,7 @@ final class DeviceConnections {
             constantTimeEquals(digest.span, known.span)
         else {
             context.deviceEnds.noteRefusedDevice(
-                "a device", "unknown identity or wrong secret", from: session.endpoint.peer)
+                "a device", "unknown identity or wrong secret", from: session.peer)
             session.leave(.removed, "the device is not enrolled here, or its secret is wrong; enrol again")
             return
         }
@@ -207,11 +227,12 @@ final class DeviceConnections {
         }
         context.log.info(
             "device \(identity) connected, \(entry.device.pendingCount) pending",
-            fields: .init(connection: session.endpoint.peer?.address, device: identity.description))
+            fields: .init(connection: session.peer?.address, device: identity.description))
     }
 
     /// The link of a connection has ended. Notifications in flight are pending again.
     func left(_ session: DeviceSession) {
+        edges.left(session)
         subscriptions.end(of: session)
         linkEffects?.forget(session)
         guard let entry = session.entry else { return }
@@ -221,6 +242,6 @@ final class DeviceConnections {
         let identity = entry.device.record.identity
         context.log.info(
             "device \(identity) left, \(entry.device.pendingCount) pending",
-            fields: .init(connection: session.endpoint.peer?.address, device: identity.description))
+            fields: .init(connection: session.peer?.address, device: identity.description))
     }
 }

@@ -16,15 +16,14 @@ extension DeviceSession {
     /// this device: it does not get the broadcast, and is not told. If the channel stores the broadcast, it is sent on
     /// the next link.
     func broadcast(_ frame: [UInt8]) -> Bool {
-        guard let linkStream else { return false }
-        guard endpoint.streams.outboundBytes(linkStream) <= Limits.broadcastBacklogBytes else { return false }
-        endpoint.streams.send(linkStream, shared: frame)
+        guard !carrier.isMissing, carrier.outboundBytes <= Limits.broadcastBacklogBytes else { return false }
+        carrier.send(shared: frame)
         return true
     }
 
     /// The relay stops: tells the device so. A connection without a link is closed when its calls are answered.
     func drain() {
-        if linkStream != nil {
+        if !carrier.isMissing {
             leave(.shutdown, retryAfterMilliseconds: 1_000, "the relay is shutting down")
         } else {
             endpoint.closeWhenAnswered(.localClose)

@@ -23,9 +23,8 @@ extension DeviceSession {
 
     /// Writes a delivery, if the link is open.
     func write(_ delivery: Delivery) {
-        guard let linkStream, isLinkOpen else { return }
-        let endpoint = endpoint
-        endpoint.streams.send(linkStream) {
+        guard isLinkOpen else { return }
+        carrier.send {
             frameDeliver(
                 delivery.notification, delivery: delivery.number, reportedAs: delivery.push, into: &$0)
         }
@@ -33,17 +32,14 @@ extension DeviceSession {
 
     /// Writes half of a delivery and ends the connection. The notification is pending again once that has ended.
     func breakOff(_ delivery: Delivery) {
-        guard let linkStream, isLinkOpen else { return }
-        endpoint.streams.send(linkStream) { bytes in
+        guard isLinkOpen else { return }
+        carrier.send { bytes in
             let start = bytes.count
             frameDeliver(
                 delivery.notification, delivery: delivery.number, reportedAs: delivery.push, into: &bytes)
             bytes.removeLast((bytes.count - start + 1) / 2)
         }
-        // Nothing may follow the half.
-        isEnding = true
-        ending = .cut
-        endpoint.wire?.close(.localClose)
+        cut(isOrderly: true)
     }
 
     /// Cuts the connection at once, as if the network were gone, if a rule keeps the device away from this push on.
@@ -51,7 +47,7 @@ extension DeviceSession {
         guard connections.linkEffects?.cutsLink(with: notification) == true else { return }
         ending = .cut
         connections.left(self)
-        endpoint.wire?.abort(.localClose)
+        cut(isOrderly: false)
     }
 
     /// Acknowledgements that a rule has held back count now, if this is still the device's connection.

@@ -14,6 +14,13 @@ extension DeviceSession {
         var isAwaitingPong = false
     }
 
+    /// The device is let in: from now on it is asked for signs of life.
+    func beginKeepalive() {
+        _ = endpoint.takeHeard()
+        if connections.deviceLinks == .lean { endpoint.streams.becomeLeanWhenQuiet() }
+        arm(seconds: keepalive.seconds)
+    }
+
     func arm(seconds: UInt32) {
         let timer = self.timer ?? context.scheduler.makeTimer { [unowned self] in timeIsUp() }
         self.timer = timer
@@ -23,9 +30,12 @@ extension DeviceSession {
     /// The time for the hello is over, or a keepalive interval is. A device that was silent for one interval gets a
     /// PING, and counts as dead if it stays silent.
     private func timeIsUp() {
-        guard farewell == nil || isEnding else { return endAsSaid() }
-        guard !isEnding else { return endpoint.close(.localClose) }
-        guard entry != nil else { return giveUp() }
+        switch stage {
+        case .open: break
+        case .farewell: return endAsSaid()
+        case .ending: return endpoint.close(.localClose)
+        }
+        guard entry != nil || passage?.isAnswered == true else { return giveUp() }
         endpoint.streams.forgiveEmptyFrames()
         if endpoint.takeHeard() {
             keepalive.isAwaitingPong = false
@@ -43,7 +53,7 @@ extension DeviceSession {
     private func giveUp() {
         let seconds = Limits.helloMilliseconds / 1000
         refuseEnrolments(afterSeconds: seconds)
-        guard linkStream != nil else {
+        guard !carrier.isMissing else {
             let sentence = "neither Connect nor Enroll within \(seconds) seconds"
             return endpoint.close(.idleTimeout, debug: Array(sentence.utf8))
         }

@@ -6,8 +6,11 @@ import PostriderHTTP2
 import PostriderNotifications
 import PostriderTransport
 
-/// One device's connection: the gRPC service `Courier`. It begins on the shard that accepted it, and moves to the
-/// device's home once the device has said hello.
+/// One device's session: the gRPC service `Courier` on the device's connection. It begins on the shard that accepted
+/// the connection, and moves to the device's home once the device has said hello.
+///
+/// If the home is on another node, the session stays, and passes what is said on to the home (``passage``). There it
+/// has a second session, without a connection (``DeviceCarrier/edge(_:)``).
 final class DeviceSession: EndpointOwner {
     /// The connection's number on its current shard.
     private(set) var number: UInt64
@@ -19,33 +22,45 @@ final class DeviceSession: EndpointOwner {
     /// The process at the other end, once it has said hello.
     private(set) var party = CloneWatch.Party(instance: 0, address: "")
     var enrolments = EnrolmentCalls()
-    private var link = RelayLink()
+    var link = RelayLink()
     /// The framing of the link's stream.
     private var framing = MessageFraming(maxMessageBytes: Limits.deviceMessageBytes)
-    /// The stream of `Connect`; a connection has at most one.
-    private(set) var linkStream: Int32?
+    /// What carries the link: the stream of `Connect`, of which a connection has at most one.
+    private(set) var carrier = DeviceCarrier.none
+    /// The way to the device's home, if that is on another node.
+    var passage: DevicePassage?
     /// The device's subscriptions to channels; they end with the link.
     var subscriptions: [SubscriptionIntent: Subscription] = [:]
     var keepalive = Keepalive()
     /// How the link ended, if one of its ends has said so.
     var ending: DevicePresence.Ending?
-    var isEnding = false
-    /// The status with which the link's stream will end: set when the relay has said goodbye and acknowledgements still
-    /// count.
-    private(set) var farewell: (status: GRPCStatus, detail: String)?
+    var stage = Stage.open
     /// The timer for the hello, then for the keepalive.
     var timer: (any LoopTimer)?
 
     /// The most seconds that a PING may stay unanswered.
     static let pongSeconds: UInt32 = 20
-    /// Seconds that a device has, after the relay's goodbye, to acknowledge what is under way.
-    private static let farewellSeconds: UInt32 = 2
-    /// Seconds that a device has to end a stream that the relay has ended.
-    private static let endingSeconds: UInt32 = 5
+
+    /// How far the relay has ended the link.
+    enum Stage {
+        /// Not at all.
+        case open
+        /// The relay has said goodbye, and acknowledgements still count. Then the stream ends with this status.
+        case farewell(GRPCStatus, String)
+        /// The relay has ended the stream.
+        case ending
+    }
 
     init(among connections: DeviceConnections) {
         number = connections.context.drawNumber()
         self.connections = connections
+    }
+
+    /// A session at the home of a device whose connection another node has.
+    init(at edge: DeviceEdge, among connections: DeviceConnections) {
+        number = connections.context.drawNumber()
+        self.connections = connections
+        carrier = .edge(edge)
     }
 
     /// The context of its current shard.
@@ -53,6 +68,12 @@ final class DeviceSession: EndpointOwner {
 
     /// Its device, while this is the device's connection.
     var currentEntry: DeviceEntry? { entry.flatMap { $0.session === self ? $0 : nil } }
+
+    /// The stream of the connection that carries the link; nil if there is none.
+    var linkStream: Int32? { if case .stream(_, let stream) = carrier { stream } else { nil } }
+
+    /// The device's end, for the log.
+    var peer: Peer? { carrier.edge.map { Peer(address: $0.host) } ?? endpoint.peer }
 
     /// Whether an enrolment over this connection waits for its answer.
     var isEnrolling: Bool { enrolments.awaitsHome }
@@ -80,10 +101,10 @@ final class DeviceSession: EndpointOwner {
                 "The service is postrider.courier.v1.Courier, its methods Enroll and Connect.")
         case .enroll:
             enrolments.begin(stream)
-        case .connect where linkStream != nil:
+        case .connect where !carrier.isMissing:
             refuse(stream, .failedPrecondition, "A connection carries one Connect stream.")
         case .connect:
-            linkStream = stream
+            carrier = .stream(endpoint, stream)
             framing = MessageFraming(maxMessageBytes: Limits.deviceMessageBytes)
             endpoint.streams.openResponse(stream, GRPCResponse.head)
         }
@@ -97,7 +118,7 @@ final class DeviceSession: EndpointOwner {
 
     func ended(_ stream: Int32) {
         if stream == linkStream {
-            endAsSaid()
+            if let passage { connections.edges.streamEnded(of: self, over: passage) } else { endAsSaid() }
         } else if var framing = enrolments.end(stream) {
             enrol(stream, &framing)
         }
@@ -106,7 +127,7 @@ final class DeviceSession: EndpointOwner {
     func closed(_ stream: Int32, errorCode: UInt32) {
         enrolments.forget(stream)
         guard stream == linkStream else { return }
-        linkStream = nil
+        carrier = .none
         // Where the connection is gone too, its end says why.
         guard endpoint.wire != nil else { return }
         connections.left(self)
@@ -146,7 +167,7 @@ final class DeviceSession: EndpointOwner {
     }
 
     /// Registers with its shard under a new number, and waits for the hello.
-    private func takePlace() {
+    func takePlace() {
         connections.add(self)
         arm(seconds: UInt32(Limits.helloMilliseconds / 1000))
     }
@@ -166,9 +187,8 @@ final class DeviceSession: EndpointOwner {
             webPushURL: connections.registrations.web?.endpointPrefix ?? ""
         )
         say(.welcome(welcome))
-        _ = endpoint.takeHeard()
-        if connections.deviceLinks == .lean { endpoint.streams.becomeLeanWhenQuiet() }
-        arm(seconds: keepalive.seconds)
+        // The node that has the connection watches over it.
+        if carrier.edge == nil { beginKeepalive() } else { timer?.disarm() }
     }
 
     /// Sends a notification as the delivery of this number. After a goodbye nothing is sent and false is returned; the
@@ -176,7 +196,7 @@ final class DeviceSession: EndpointOwner {
     ///
     /// - Parameter push: the number by which the device shall report what becomes of it; 0 if it need not.
     func deliver(_ notification: Notification, as delivery: UInt64, reportedAs push: UInt64) -> Bool {
-        guard linkStream != nil, isLinkOpen else { return false }
+        guard !carrier.isMissing, isLinkOpen else { return false }
         let sent = Delivery(notification, number: delivery, push: push)
         if connections.linkEffects?.takesOver(sent, of: self) != true { write(sent) }
         return true
@@ -185,116 +205,62 @@ final class DeviceSession: EndpointOwner {
     /// Whether the device was let in and neither end has said goodbye.
     var isLinkOpen: Bool { link.isOpen && !isEnding }
 
+    /// Whether the relay has ended the stream.
+    var isEnding: Bool { if case .ending = stage { true } else { false } }
+
     /// Sends a message on the link, if the link is open. The goodbye is the last one.
     func say(_ message: RelayMessage) {
-        guard let linkStream, !isEnding, farewell == nil else { return }
-        endpoint.streams.send(linkStream) { MessageFraming.frame(message, into: &$0) }
+        guard case .open = stage else { return }
+        carrier.send { MessageFraming.frame(message, into: &$0) }
     }
 
-    /// Says goodbye and ends the link. The device keeps its pending notifications and comes back.
-    ///
-    /// Unless the device is at fault, the link stays open for a moment until everything under way is acknowledged, so
-    /// that it need not be delivered again. That also helps devices with grpcio's asyncio: if one of their
-    /// acknowledgements meets the end of the stream, they lose the goodbye and the status.
-    ///
-    /// - Parameter status: the status with which the stream ends; nil for the one that belongs to the reason.
-    func leave(
-        _ reason: Goodbye.Reason, retryAfterMilliseconds: UInt32 = 0, _ detail: String,
-        with status: GRPCStatus? = nil
-    ) {
-        ending = ending ?? DevicePresence.Ending(ofRelay: reason)
-        if let goodbye = link.goodbye(reason, retryAfterMilliseconds: retryAfterMilliseconds, detail: detail)
-        {
-            say(.goodbye(goodbye))
-        }
-        switch reason {
-        case .shutdown, .overloaded:
-            guard farewell == nil, let entry = currentEntry, entry.device.outstandingCount > 0 else {
-                return end(reason.status, detail)
-            }
-            farewell = (reason.status, detail)
-            entry.device.closing()
-            arm(seconds: Self.farewellSeconds)
-        case .replaced, .duplicated, .removed, .protocolError, .unspecified, .asleep:
-            end(status ?? reason.status, detail)
-        }
-    }
-
-    /// Ends the link's stream with a status. The connection ends when the device has ended the stream too, or after
-    /// ``endingSeconds``.
-    func end(_ status: GRPCStatus, _ message: String) {
-        guard let linkStream, !isEnding else { return }
-        isEnding = true
-        endpoint.streams.finish(linkStream, trailers: GRPCResponse.trailers(status, message))
-        connections.left(self)
-        arm(seconds: Self.endingSeconds)
-    }
-
-    /// Ends the link with the status of the relay's goodbye, or with OK if the device has said goodbye.
-    func endAsSaid() {
-        end(farewell?.status ?? .ok, farewell?.detail ?? "")
+    /// This session, whose connection another node has, is over.
+    func retire() {
+        guard let edge = carrier.edge else { return }
+        (stage, timer, entry) = (.ending, nil, nil)
+        connections.remove(self)
+        connections.edges.forget(edge)
     }
 
     /// The process that has sent this hello.
     func party(of hello: Hello) -> CloneWatch.Party {
-        CloneWatch.Party(instance: hello.processInstance, address: endpoint.wire?.remoteHost ?? "")
+        let host = carrier.edge?.host ?? endpoint.wire?.remoteHost ?? ""
+        return CloneWatch.Party(instance: hello.processInstance, address: host)
     }
 
     /// Whether the device has not said hello yet.
     var isAwaitingHello: Bool { link.awaitsHello }
 
     /// Whether the device still waits for its welcome.
-    var awaitsWelcome: Bool { linkStream != nil && !isEnding && entry == nil }
+    var awaitsWelcome: Bool { !carrier.isMissing && !isEnding && entry == nil }
 
     private func receive(_ bytes: Span<UInt8>) {
+        endIfBroken { () throws(CourierError) in
+            try framing.takeAll(bytes) { message throws(CourierError) in
+                if let passage {
+                    connections.edges.passOn(message, of: self, over: passage)
+                } else {
+                    try handle(try DeviceMessage(decoding: message))
+                }
+            }
+        }
+    }
+
+    /// Does something for messages of the device, which ends the link if the device breaks the protocol.
+    func endIfBroken(_ body: () throws(CourierError) -> Void) {
         guard !isEnding else { return }
         do throws(CourierError) {
-            try framing.takeAll(bytes) { message throws(CourierError) in
-                if let event = try link.receive(try DeviceMessage(decoding: message)) { try take(event) }
-            }
+            try body()
         } catch {
             ending = ending ?? .protocolError
-            context.deviceEnds.noteBroken(error.description, by: endpoint.peer, kind: "\(error.status)")
+            context.deviceEnds.noteBroken(error.description, by: peer, kind: "\(error.status)")
             say(.goodbye(error.goodbye))
             end(error.status, error.description)
         }
     }
 
-    private func take(_ event: RelayLink.Event) throws(CourierError) {
-        let registrations = connections.registrations
-        switch event {
-        case .hello(let hello): connections.greet(self, hello)
-        case .register(let topic, let environment): registrations.ask(.register(topic, environment), by: self)
-        case .registerWebPush(let wish): registrations.ask(.registerWebPush(wish), by: self)
-        case .unregister(let topic): registrations.ask(.unregister(topic), by: self)
-        case .subscribe(let subscribe): registrations.ask(.subscribe(subscribe), by: self)
-        case .unsubscribe(let channel): registrations.ask(.unsubscribe(channel), by: self)
-        case .reception, .fetch, .acknowledged, .reported:
-            if let entry = currentEntry { try take(event, for: entry) }
-        case .goodbye(let goodbye):
-            ending = ending ?? (goodbye.reason == .asleep ? .asleep : .goodbye)
-            endAsSaid()
-        }
-    }
-
-    private func take(_ event: RelayLink.Event, for entry: DeviceEntry) throws(CourierError) {
-        let home = connections.home
-        switch event {
-        case .reception(let reception):
-            entry.note(reception)
-            home.with(entry) { device, now, tally, effects in
-                device.receive(by: reception, now: now, &tally, &effects)
-            }
-        case .fetch:
-            home.with(entry) { device, now, tally, effects in device.fetch(now: now, &tally, &effects) }
-        case .acknowledged(let deliveries):
-            let due = connections.linkEffects?.postponing(deliveries, of: self) ?? deliveries
-            if let stranger = home.acknowledged(due, by: entry) {
-                throw link.refuse(acknowledgementOf: stranger)
-            }
-            if farewell != nil, entry.device.outstandingCount == 0 { endAsSaid() }
-        case .reported(let report): home.reported(report, by: entry)
-        case .hello, .register, .registerWebPush, .unregister, .subscribe, .unsubscribe, .goodbye: break
-        }
+    /// Handles a message of the device.
+    func handle(_ message: DeviceMessage) throws(CourierError) {
+        if let event = try link.receive(message) { try connections.perform(event, of: self) }
     }
 }

@@ -12,6 +12,8 @@ enum EnrolmentRefusal: Error {
     /// The key is for devices of other names.
     case wrongName(key: String, pattern: String)
     case wrongTags
+    /// The node has no partitions in its cluster, and so no devices.
+    case servesNone
     case notDurable
 
     var status: GRPCStatus {
@@ -19,7 +21,7 @@ enum EnrolmentRefusal: Error {
         case .unknownKey: .unauthenticated
         case .ended, .usedUp, .wrongName: .permissionDenied
         case .wrongTags: .invalidArgument
-        case .notDurable: .unavailable
+        case .servesNone, .notDurable: .unavailable
         }
     }
 
@@ -31,6 +33,7 @@ enum EnrolmentRefusal: Error {
         case .usedUp(let key, _): "the enrolment key \(key) is used up"
         case .wrongName(let key, _): "the enrolment key \(key) is for other names"
         case .wrongTags: "wrong tags"
+        case .servesNone: "the node serves no devices at the moment"
         case .notDurable: "it cannot be stored"
         }
     }
@@ -46,6 +49,7 @@ enum EnrolmentRefusal: Error {
             "The enrolment key \(key) is for devices whose names match '\(pattern)': set device-name."
         case .wrongTags:
             "A device has at most \(Limits.tagsPerDevice) tags, each of \(DeviceTag.rule)."
+        case .servesNone: "This node of the relay's cluster serves no devices at the moment; try again."
         case .notDurable: "The relay cannot store the device now; try again."
         }
     }

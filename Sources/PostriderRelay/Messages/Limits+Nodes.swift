@@ -5,4 +5,9 @@ extension Limits {
     static let shardsOfNode = 1 << 10
     /// Pushes that wait for an answer over one link. Further ones get 429.
     static let nodeRequests = 20_000
+    /// Bytes of the address of a device's machine, as one node tells it another one.
+    static let hostBytes = 255
+    /// Identities that are drawn for a new device until one belongs to its node. If a node has a single one of all
+    /// partitions, one of 17,000 enrolments finds none.
+    static let identityDraws = 10_000
 }

@@ -9,7 +9,7 @@ import PostriderNotifications
 /// message of an unknown kind and unknown values of enumerations, because nothing known can stand for them.
 extension ShardMessage {
     /// Encodes the message. Returns nil for messages that stay within a process: those of the ledger and of the trace,
-    /// of the registry and of the relay's end, the operator's questions, and those about connections.
+    /// of the registry and of the relay's end, the operator's questions, and those about connections of this process.
     ///
     /// - Throws: `CourierError.messageTooLarge` above ``Limits/shardMessageBytes``.
     func encoded() throws(CourierError) -> [UInt8]? {
@@ -27,6 +27,7 @@ extension ShardMessage {
             }
         case .channel(let message): message.encode(into: &output)
         case .web(let message): guard message.encode(into: &output) else { return nil }
+        case .edge(let message): guard message.encode(into: &output) else { return nil }
         case .push(.stored), .push(.loaded), .device, .registry, .control, .lifecycle: return nil
         }
         guard output.count <= Limits.shardMessageBytes else {
@@ -72,6 +73,12 @@ extension ShardMessage {
         case removeReceipt = 27
         case webRemoved = 28
         case webRefused = 29
+        case edgeOpen = 40
+        case edgeSaid = 41
+        case edgeEnded = 42
+        case edgeSay = 43
+        case edgeFinish = 44
+        case edgeRefuse = 45
 
         /// The number of the field.
         var number: UInt64 { UInt64(rawValue) }
@@ -90,6 +97,8 @@ extension ShardMessage {
         case .webPush, .webQueued, .webCancel, .webPromised, .receipt, .readReceipts, .receipts,
             .removeReceipt, .webRemoved, .webRefused:
             self = .web(try WebMessage(kind, bytes))
+        case .edgeOpen, .edgeSaid, .edgeEnded, .edgeSay, .edgeFinish, .edgeRefuse:
+            self = .edge(try EdgeMessage(kind, bytes))
         }
     }
 }

@@ -18,6 +18,8 @@ enum ShardMessage: Sendable {
     indirect case channel(ChannelMessage)
     /// Messages of application servers, and browsers that move to their home.
     indirect case web(WebMessage)
+    /// Devices whose connection and whose home are on different nodes.
+    indirect case edge(EdgeMessage)
     /// What has changed in the registry.
     case registry(RegistryMessage)
     /// Questions of the operator to all shards and to the trace.

@@ -5,6 +5,9 @@ import PostriderNotifications
 ///
 /// Each push for another node is answered exactly once: by that node, or with 503 when the link to it ends first. Then
 /// nobody knows whether the push was accepted there, and its provider sends it again with the same `apns-id`.
+///
+/// What devices at an edge say is not answered. If a node cannot take a message of a device, the device's session ends
+/// on both sides, because a message that is left out must not be followed by others.
 final class NodeSwitch {
     /// What a switch needs of its surroundings.
     struct Surroundings {
@@ -82,8 +85,38 @@ final class NodeSwitch {
             send(letter.message, over: link)
         case .push(.answer(let address, let result)):
             send(.push(.answer(address.withoutLink, result)), over: link)
+        case .edge(let message): pass(message, over: link)
         default: preconditionFailure("messages of this kind do not leave the node yet")
         }
+    }
+
+    private func pass(_ message: EdgeMessage, over link: Int) {
+        let canAsk = waiting[link] != nil && around.takesRequest(link)
+        switch message {
+        case .open(_, _, let address):
+            guard canAsk else { return refuse(address, at: link) }
+            send(.edge(message), over: link)
+        case .said(let device, _, let address):
+            guard canAsk else {
+                refuse(address, at: link)
+                return pass(.ended(device, .overloaded, address), over: link)
+            }
+            send(.edge(message), over: link)
+        case .ended:
+            guard waiting[link] != nil else { return }
+            send(.edge(message), over: link)
+        case .say(let address, let frame, let isBroadcast):
+            send(.edge(.say(address.withoutLink, frame, isBroadcast: isBroadcast)), over: link)
+        case .finish(let address, let status, let detail):
+            send(.edge(.finish(address.withoutLink, status, detail)), over: link)
+        case .refuse, .linkEnded: preconditionFailure("shards do not send this to other nodes")
+        }
+    }
+
+    /// Has a shard of this node say goodbye to a device whose home is at the other end of a link.
+    private func refuse(_ address: ReplyAddress, at link: Int) {
+        let detail = "the node that serves the device has no room for its messages"
+        around.postAnswer(.edge(.refuse(address.through(link), detail)), Int(address.shard))
     }
 
     private func send(_ message: ShardMessage, over link: Int) {
@@ -93,7 +126,7 @@ final class NodeSwitch {
             }
             around.send(bytes, link)
         } catch {
-            preconditionFailure("a push is smaller than a message may be: \(error)")
+            preconditionFailure("what leaves a node is smaller than a message may be: \(error)")
         }
     }
 
@@ -105,12 +138,7 @@ final class NodeSwitch {
     func receive(_ bytes: Span<UInt8>, from link: Int) throws(CourierError) {
         switch try ShardMessage(decoding: bytes) {
         case .push(.deliver(let notification, let address)):
-            guard waiting[link] == nil else {
-                throw .outOfOrder("A node sends requests over the link that it has opened.")
-            }
-            guard (0..<Int32(Limits.shardsOfNode)).contains(address.shard) else {
-                throw .outOfOrder("A push comes from a shard that a node cannot have.")
-            }
+            try checkRequest(address, link)
             counters.received += 1
             let here = address.through(link)
             let home = notification.device.home(among: around.shardCount)
@@ -122,7 +150,64 @@ final class NodeSwitch {
                 throw .outOfOrder("An answer comes for a push that was not sent, or was answered.")
             }
             answer(address, result)
+        case .edge(let message): try receive(message, from: link)
         default: throw .outOfOrder("Messages of this kind are not sent between nodes.")
+        }
+    }
+
+    private func receive(_ message: EdgeMessage, from link: Int) throws(CourierError) {
+        switch message {
+        case .open(let hello, let host, let address):
+            try checkRequest(address, link)
+            let home = hello.deviceIdentity.home(among: around.shardCount)
+            guard !around.post(.edge(.open(hello, host: host, address.through(link))), home) else { return }
+            refuse(address, over: link)
+        case .said(let device, let bytes, let address):
+            try checkRequest(address, link)
+            let (here, home) = (address.through(link), device.home(among: around.shardCount))
+            guard !around.post(.edge(.said(device, bytes, here)), home) else { return }
+            around.postAnswer(.edge(.ended(device, .overloaded, here)), home)
+            refuse(address, over: link)
+        case .ended(let device, let ending, let address):
+            try checkRequest(address, link)
+            let home = device.home(among: around.shardCount)
+            around.postAnswer(.edge(.ended(device, ending, address.through(link))), home)
+        case .say(let address, let frame, let isBroadcast):
+            try checkForEdge(address, link)
+            let message = EdgeMessage.say(address.through(link), frame, isBroadcast: isBroadcast)
+            around.postAnswer(.edge(message), Int(address.shard))
+        case .finish(let address, let status, let detail):
+            try checkForEdge(address, link)
+            around.postAnswer(.edge(.finish(address.through(link), status, detail)), Int(address.shard))
+        case .refuse(let address, let detail):
+            try checkForEdge(address, link)
+            around.postAnswer(.edge(.refuse(address.through(link), detail)), Int(address.shard))
+        case .linkEnded: throw .outOfOrder("Messages of this kind are not sent between nodes.")
+        }
+    }
+
+    /// Tells another node that its device's home has no room for a message.
+    private func refuse(_ address: ReplyAddress, over link: Int) {
+        send(.edge(.refuse(address, "the node that serves the device is overloaded")), over: link)
+    }
+
+    /// Checks a request of another node: it has opened the link, and the address is one that a node can have.
+    private func checkRequest(_ address: ReplyAddress, _ link: Int) throws(CourierError) {
+        guard waiting[link] == nil else {
+            throw .outOfOrder("A node sends requests over the link that it has opened.")
+        }
+        guard (0..<Int32(Limits.shardsOfNode)).contains(address.shard) else {
+            throw .outOfOrder("A request comes from a shard that a node cannot have.")
+        }
+    }
+
+    /// Checks a message for a device at this edge: this node has opened the link, and has the shard.
+    private func checkForEdge(_ address: ReplyAddress, _ link: Int) throws(CourierError) {
+        guard waiting[link] != nil else {
+            throw .outOfOrder("A home sends over the link that the edge has opened.")
+        }
+        guard (0..<Int32(around.shardCount)).contains(address.shard) else {
+            throw .outOfOrder("A message is for a shard that this node does not have.")
         }
     }
 }

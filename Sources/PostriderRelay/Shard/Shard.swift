@@ -175,12 +175,15 @@ final class Shard {
         case .channel(let message): handle(message)
         case .web(.findDevice(let send, let address)): find(send, address)
         case .web(let message): web.take(message)
+        case .edge(let message): devices.edges.take(message)
         case .registry(.applied(let ticket, let result)): changes.applied(ticket, result)
         case .registry(.policyChanged):
             context.updatePolicy()
             if !context.quotas.areNone { home.chargeAll() }
             channels.removeForbidden()
-        case .registry(.placed(let places)): context.outbox.places = places
+        case .registry(.placed(let places)):
+            context.outbox.places = places
+            devices.edges.placesChanged()
         case .control(.question(let question, let id, let asker)):
             context.outbox.send(.control(.reply(reply(to: question), id: id)), to: asker)
         case .control(.reply(let reply, let id)): queries.collect(reply, id)
@@ -263,7 +266,7 @@ final class Shard {
         var report = home.report
         report.refused = listeners.reduce(0) { $0 + UInt64($1.counts.refused) }
         report.providerConnections = providers.count
-        report.deviceConnections = devices.sessions.count + web.sessions.count
+        report.deviceConnections = devices.connectionCount + web.sessions.count
         report.channels = channels.registry.count
         report.subscriptions = devices.subscriptions.subscribers.count
         report.broadcasts = devices.subscriptions.tally

@@ -56,6 +56,18 @@ final class ShardContext {
     /// The index of the home of a device, among the shards of the node that has its partition.
     func home(of device: DeviceIdentity) -> Int { device.home(among: outbox.shardCount) }
 
+    /// An identity for a new device that satisfies `isFit` and whose home is on this node; nil if none was found.
+    func drawIdentity(
+        draws: Int = Limits.identityDraws, _ isFit: (DeviceIdentity) -> Bool = { _ in true }
+    ) -> DeviceIdentity? {
+        for _ in 0..<draws {
+            let identity = DeviceIdentity(
+                high: random.next(), low: UInt32(truncatingIfNeeded: random.next()))
+            if !outbox.isElsewhere(identity), isFit(identity) { return identity }
+        }
+        return nil
+    }
+
     /// How often enrolment keys were used, on all shards.
     var enrolmentUses: EnrolmentUses { policies.uses }
 

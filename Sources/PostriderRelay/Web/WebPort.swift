@@ -78,6 +78,10 @@ final class WebPort {
             return session.leave(.shutdown, retryAfterMilliseconds: 1_000, "the relay is shutting down")
         }
         guard let identity = session.presented else { return enrol(session) }
+        guard !context.outbox.isElsewhere(identity.device) else {
+            return session.leave(
+                .overloaded, retryAfterMilliseconds: 1_000, "another node serves the browser")
+        }
         if context.home(of: identity.device) == context.index {
             letIn(session, identity)
         } else {
@@ -169,11 +173,15 @@ final class WebPort {
         guard let key, key.endsAt.map({ context.now < $0 }) ?? true, key.permits(name: Self.name) else {
             return refuse(session, "unknown enrolment key in the URL")
         }
-        guard context.enrolmentUses.take(of: key) else { return refuse(session, "used-up enrolment key") }
-        var device = drawIdentity()
-        while context.home(of: device) != context.index || devices.entries[device] != nil {
-            device = drawIdentity()
+        let device = context.drawIdentity(draws: Limits.identityDraws * context.outbox.shardCount) {
+            [context] in
+            context.home(of: $0) == context.index && devices.entries[$0] == nil
         }
+        guard let device else {
+            return session.leave(
+                .overloaded, retryAfterMilliseconds: 5_000, "the node serves no devices at the moment")
+        }
+        guard context.enrolmentUses.take(of: key) else { return refuse(session, "used-up enrolment key") }
         let identity = WebIdentity(device: device, secret: context.random.bytes(WebIdentity.secretBytes))
         session.presented = identity
         let record = DeviceRecord(
@@ -184,11 +192,6 @@ final class WebPort {
 
     /// The name of every browser that enrols; the operator may give it another one.
     private static let name = "browser"
-
-    private func drawIdentity() -> DeviceIdentity {
-        DeviceIdentity(
-            high: context.random.next(), low: UInt32(truncatingIfNeeded: context.random.next()))
-    }
 
     private func refuse(_ session: WebDeviceSession, _ reason: String) {
         context.webEnds.noteRefusedDevice("a browser", reason, from: session.wire?.peer)

@@ -45,7 +45,7 @@ extension SimulatedRelay {
         inspectQuotas()
         for entry in shard.home.entries.values { inspect(entry.device) }
         for session in shard.devices.sessions.values {
-            let waiting = session.linkStream.map { session.endpoint.streams.outboundBytes($0) } ?? 0
+            let waiting = session.carrier.outboundBytes
             findings.expect(
                 waiting <= bounds.outboundBytes, .bounds, "\(waiting) bytes wait in a device's stream")
         }

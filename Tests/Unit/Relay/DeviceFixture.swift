@@ -21,6 +21,8 @@ final class DeviceFixture {
 
     let clock = HandClock()
     let ledger = HandLedger()
+    /// What is to be sent to other nodes.
+    let nodes = NodeBox()
     private let complaints = LoggedLines()
     private(set) lazy var shard = makeShard()
     private let seal: DeviceTokenCodec
@@ -56,7 +58,8 @@ final class DeviceFixture {
             index: 0,
             scheduler: clock,
             outbox: Outbox(
-                ownIndex: 0, shards: [{ $0.isEmpty }], ledger: { [ledger] in ledger.take(&$0) }),
+                ownIndex: 0, shards: [{ $0.isEmpty }], ledger: { [ledger] in ledger.take(&$0) },
+                nodes: { [nodes] in nodes.take(&$0) }),
             rows: RowSequence(after: QueueRow(0)),
             codec: seal,
             policies: PolicyInForce(Provider.shared.authority),
@@ -157,6 +160,13 @@ final class DeviceFixture {
     /// Lets the ledger do all that it was asked to do.
     func commit(isDurable: Bool = true) throws {
         var messages = ledger.work(isDurable: isDurable)
+        shard.receive(&messages)
+        try run()
+    }
+
+    /// Lets the shard receive a message.
+    func receive(_ message: ShardMessage) throws {
+        var messages = [message]
         shard.receive(&messages)
         try run()
     }

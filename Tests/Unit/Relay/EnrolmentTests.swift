@@ -184,7 +184,7 @@ struct StrangerTests {
 }
 
 /// A call of `Enroll`, with a real session at each end of its connection.
-private final class EnrolmentCall: SessionHandler {
+final class EnrolmentCall: SessionHandler {
     private(set) var status: GRPCStatus?
     private(set) var httpStatus: String?
     let session: DeviceSession

@@ -123,6 +123,85 @@ final class NodeSwitchTests {
         }
     }
 
+    /// The messages about devices at an edge that shards of this node have got.
+    private var edges: [(message: EdgeMessage, shard: Int)] {
+        posted.compactMap { if case .edge(let message) = $0.message { (message, $0.shard) } else { nil } }
+    }
+
+    private func sentEdges() throws -> [EdgeMessage] {
+        try sent.compactMap {
+            if case .edge(let message) = try ShardMessage(decoding: $0.bytes.span) { message } else { nil }
+        }
+    }
+
+    @Test("passes what devices at this edge say, and what their home answers")
+    func edge() throws {
+        nodes.opened(5)
+        let requests = EdgeSamples.requests.map {
+            NodeMessage(message: .edge($0), place: ShardPlace(link: 5))
+        }
+        for request in requests { nodes.pass(request) }
+        #expect(try sentEdges().map(\.described) == EdgeSamples.requests.map(\.described))
+        for answer in EdgeSamples.answers { try receive(.edge(answer), from: 5) }
+        #expect(edges.map(\.shard) == EdgeSamples.answers.map { _ in 2 })
+        #expect(edges.map(\.message.described) == EdgeSamples.answers.map { $0.through(5).described })
+    }
+
+    @Test(
+        "gives what devices at another edge say to their home, and sends its answers back"
+    )
+    func homeOfEdge() throws {
+        for request in EdgeSamples.requests { try receive(.edge(request), from: 4) }
+        #expect(edges.map(\.shard) == EdgeSamples.requests.map { _ in Samples.device.home(among: 3) })
+        #expect(edges.map(\.message.described) == EdgeSamples.requests.map { $0.through(4).described })
+        let place = ShardPlace(Int(EdgeSamples.address.through(4).shard))
+        let answers = EdgeSamples.answers.filter { if case .refuse = $0 { false } else { true } }
+        for answer in answers { nodes.pass(NodeMessage(message: .edge(answer.through(4)), place: place)) }
+        #expect(try sentEdges().map(\.described) == answers.map(\.described))
+        posted = []
+        hasRoom = false
+        for request in EdgeSamples.requests { try receive(.edge(request), from: 4) }
+        let ends = edges.map(\.message).ends
+        // Each message without room ends its session here, and then come the ends that the edge has sent.
+        #expect(ends == [.overloaded, .overloaded, nil, .cut])
+        #expect(
+            try sentEdges().count { if case .refuse(EdgeSamples.address, _) = $0 { true } else { false } }
+                == 3)
+    }
+
+    @Test("refuses devices at this edge without a link, or while too much waits for their home")
+    func refusedEdges() throws {
+        for request in EdgeSamples.requests {
+            nodes.pass(NodeMessage(message: .edge(request), place: ShardPlace(link: 5)))
+        }
+        #expect(sent.isEmpty)
+        let refused = { self.edges.count { if case .refuse = $0.message { true } else { false } } }
+        #expect(refused() == 3 && edges.count == 3)
+        nodes.opened(5)
+        isCongested = true
+        for request in EdgeSamples.requests {
+            nodes.pass(NodeMessage(message: .edge(request), place: ShardPlace(link: 5)))
+        }
+        #expect(refused() == 6)
+        #expect(try sentEdges().ends == [.overloaded, .overloaded, nil, .cut])
+    }
+
+    @Test("refuses messages about devices that come over the wrong link, or for shards that are not there")
+    func wrongEdges() throws {
+        nodes.opened(5)
+        let wide = ReplyAddress(shard: 1024, stream: 0, connection: 1)
+        let far = ReplyAddress(shard: 3, stream: 0, connection: 1)
+        for request in EdgeSamples.requests {
+            #expect(throws: CourierError.self) { try receive(.edge(request), from: 5) }
+            #expect(throws: CourierError.self) { try receive(.edge(request.at(wide)), from: 4) }
+        }
+        for answer in EdgeSamples.answers {
+            #expect(throws: CourierError.self) { try receive(.edge(answer), from: 4) }
+            #expect(throws: CourierError.self) { try receive(.edge(answer.at(far)), from: 5) }
+        }
+        #expect(posted.isEmpty && sent.isEmpty)
+    }
+
     @Test("refuses what a node may not send")
     func protocolErrors() throws {
         nodes.opened(5)

@@ -2,7 +2,7 @@ import PostriderNotifications
 
 @testable import PostriderRelay
 
-/// The messages that other nodes are to get from the shard of a ``ProviderFixture``.
+/// The messages that other nodes are to get from the shard of a fixture.
 final class NodeBox {
     private var messages: [NodeMessage] = []
 

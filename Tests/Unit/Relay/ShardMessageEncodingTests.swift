@@ -61,7 +61,7 @@ struct ShardMessageEncodingTests {
                     QueueRow(.max))),
             .channel(.removed(channel)),
         ] + WebSamples.messages.map { .web($0) } + answers.map { .channel(.answer(address, $0)) }
-        + orders.map { .channel(.order($0, owner, address)) }
+        + orders.map { .channel(.order($0, owner, address)) } + EdgeSamples.messages.map { .edge($0) }
 
     /// All properties of a message, with those of its objects.
     private func described(_ message: ShardMessage) -> String {
@@ -94,7 +94,8 @@ struct ShardMessageEncodingTests {
             .push(.stored([StoredRow(device: Samples.device, row: QueueRow(1))], failure: nil)),
             .push(.loaded(Samples.device, asked: [], .success([]))),
             .device(.enrolled(Self.address, Samples.device, isDurable: true)),
-            .web(.arrived(connection: 1)), .registry(.policyChanged(generation: 1)),
+            .web(.arrived(connection: 1)), .edge(.linkEnded(link: 1)),
+            .registry(.policyChanged(generation: 1)),
             .control(.measure(number: 1)), .lifecycle(.drain),
         ]
         for message in messages { #expect(try message.encoded() == nil) }

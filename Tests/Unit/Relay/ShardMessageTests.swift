@@ -160,7 +160,8 @@ struct ShardMessageTests {
             .registry(.policyChanged(generation: 2)),
             .registry(.placed(PartitionPlaces(Array(repeating: .nowhere, count: Partition.count)))),
         ]
-        + controls.map { .control($0) } + web.map { .web($0) } + [
+        + controls.map { .control($0) } + EdgeSamples.messages.map { .edge($0) }
+        + [.edge(.linkEnded(link: 1))] + web.map { .web($0) } + [
             .lifecycle(.drain), .lifecycle(.settingsChanged), .lifecycle(.stop),
         ]
 
@@ -194,6 +195,13 @@ struct ShardMessageTests {
         case .web(.removed): "removed by a sender"
         case .web(.refused): "refused web push"
         case .web(.arrived): "arrived browser"
+        case .edge(.open): "open"
+        case .edge(.said): "said"
+        case .edge(.ended): "ended"
+        case .edge(.say): "say"
+        case .edge(.finish): "finish"
+        case .edge(.refuse): "refuse"
+        case .edge(.linkEnded): "ended link"
         case .registry(.applied): "applied"
         case .registry(.policyChanged): "policy"
         case .registry(.placed): "places"
@@ -230,7 +238,7 @@ struct ShardMessageTests {
     }
 
     @Test("of every kind is looked at")
-    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 41) }
+    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 48) }
 
     @Test("would be seen to hold an object or a closure if it did")
     private func seen() {

@@ -1,0 +1,121 @@
+import PostriderCourier
+import PostriderNotifications
+
+extension EdgeMessage {
+    /// Appends the message as a field of a ``ShardMessage``. Returns false for one that stays within a process.
+    func encode(into output: inout [UInt8]) -> Bool {
+        func append(_ kind: ShardMessage.Kind, _ address: ReplyAddress, _ rest: (inout [UInt8]) -> Void) {
+            output.appendField(kind.number) { output in
+                output.appendField(1, message: address.encode)
+                rest(&output)
+            }
+        }
+        switch self {
+        case .open(let hello, let host, let address):
+            append(.edgeOpen, address) { output in
+                output.appendField(2, message: hello.encode)
+                output.appendField(3, host)
+            }
+        case .said(let device, let message, let address):
+            append(.edgeSaid, address) { output in
+                output.appendField(2, device.bytes)
+                output.appendField(3, message)
+            }
+        case .ended(let device, let ending, let address):
+            append(.edgeEnded, address) { output in
+                output.appendField(2, device.bytes)
+                if let ending { output.appendField(3, ending.rawValue) }
+            }
+        case .say(let address, let frame, let isBroadcast):
+            append(.edgeSay, address) { output in
+                output.appendField(2, frame)
+                output.appendField(3, isBroadcast ? 1 : 0)
+            }
+        case .finish(let address, let status, let detail):
+            append(.edgeFinish, address) { output in
+                output.appendPresentField(2, status.map { Int64($0.rawValue) })
+                output.appendField(3, detail)
+            }
+        case .refuse(let address, let detail):
+            append(.edgeRefuse, address) { $0.appendField(2, detail) }
+        case .linkEnded: return false
+        }
+        return true
+    }
+
+    /// Decodes a message of one of the kinds for devices at an edge.
+    init(_ kind: ShardMessage.Kind, _ bytes: Span<UInt8>) throws(CourierError) {
+        switch kind {
+        case .edgeOpen: self = try EdgeMessage(opening: bytes)
+        case .edgeSaid, .edgeEnded: self = try EdgeMessage(kind, aboutDevice: bytes)
+        default: self = try EdgeMessage(kind, forEdge: bytes)
+        }
+    }
+
+    private init(opening bytes: Span<UInt8>) throws(CourierError) {
+        var reader = ProtobufReader()
+        var (address, hello, host) = (ReplyAddress?.none, Hello?.none, "")
+        while let field = try reader.next(in: bytes) {
+            switch field.number {
+            case 1: address = try ReplyAddress(decoding: bytes.extracting(try field.range()))
+            case 2: hello = try Hello(decoding: bytes.extracting(try field.range()))
+            case 3: host = try field.text(in: bytes, limit: Limits.hostBytes)
+            default: break
+            }
+        }
+        guard let address, let hello else {
+            throw .missingChoice(of: "EdgeOpen", fields: "address and hello, both")
+        }
+        self = .open(hello, host: host, address)
+    }
+
+    private init(_ kind: ShardMessage.Kind, aboutDevice bytes: Span<UInt8>) throws(CourierError) {
+        var reader = ProtobufReader()
+        var (address, device) = (ReplyAddress?.none, DeviceIdentity?.none)
+        var (message, ending) = ([UInt8](), DevicePresence.Ending?.none)
+        while let field = try reader.next(in: bytes) {
+            switch (field.number, kind) {
+            case (1, _): address = try ReplyAddress(decoding: bytes.extracting(try field.range()))
+            case (2, _): device = try field.device(in: bytes)
+            case (3, .edgeSaid): message = try field.bytes(in: bytes, atMost: Limits.deviceMessageBytes)
+            case (3, _):
+                let text = try field.text(in: bytes)
+                ending = DevicePresence.Ending(rawValue: text)
+                guard text.isEmpty || ending != nil else { throw .unknownValue(field: 3) }
+            default: break
+            }
+        }
+        guard let address, let device else {
+            throw .missingChoice(
+                of: "a message about a device at an edge", fields: "address and device, both")
+        }
+        self = kind == .edgeSaid ? .said(device, message, address) : .ended(device, ending, address)
+    }
+
+    private init(_ kind: ShardMessage.Kind, forEdge bytes: Span<UInt8>) throws(CourierError) {
+        var reader = ProtobufReader()
+        var (address, frame, isBroadcast) = (ReplyAddress?.none, [UInt8](), false)
+        var (status, detail) = (GRPCStatus?.none, "")
+        while let field = try reader.next(in: bytes) {
+            switch (field.number, kind) {
+            case (1, _): address = try ReplyAddress(decoding: bytes.extracting(try field.range()))
+            case (2, .edgeSay): frame = try field.bytes(in: bytes)
+            case (3, .edgeSay): isBroadcast = try field.uint64() != 0
+            case (2, .edgeFinish):
+                status = GRPCStatus(rawValue: try field.exactly())
+                guard status != nil else { throw .unknownValue(field: 2) }
+            case (2, .edgeRefuse), (3, .edgeFinish): detail = try field.text(in: bytes)
+            default: break
+            }
+        }
+        guard let address else {
+            throw .missingChoice(of: "a message to an edge", fields: "address")
+        }
+        self =
+            switch kind {
+            case .edgeSay: .say(address, frame, isBroadcast: isBroadcast)
+            case .edgeFinish: .finish(address, status, detail)
+            default: .refuse(address, detail)
+            }
+    }
+}
