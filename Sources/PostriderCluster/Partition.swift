@@ -20,6 +20,9 @@ public struct Partition: Hashable, Comparable, Sendable, CustomStringConvertible
     /// The partition of a device. Identities are random, so the low word serves as a hash.
     public init(of device: DeviceIdentity) { number = Int(device.low) % Self.count }
 
+    /// The partition of an app's channels. Its node decides about them.
+    public init(of owner: ChannelOwner) { number = Int(owner.hash) % Self.count }
+
     /// The partition that has a receipt: while it is only promised, that of its message's device, and then that of the
     /// subscription at which its sender gets it.
     public init(of receipt: Receipt) {

@@ -118,12 +118,17 @@ public struct ChannelOwner: Hashable, Sendable {
         self.environment = environment
     }
 
-    /// The shard that decides about the channels of this app among `shards` of them (FNV-1a, 32 bits).
-    public func home(among shards: Int) -> Int {
-        precondition(shards > 0, "a relay has at least one shard")
+    /// A hash by which owners are distributed, the same in every process (FNV-1a, 32 bits).
+    public var hash: UInt32 {
         var hash: UInt32 = 0x811C_9DC5
         for byte in topic.text.utf8 { hash = (hash ^ UInt32(byte)) &* 0x0100_0193 }
         if environment == .development { hash = (hash ^ 1) &* 0x0100_0193 }
+        return hash
+    }
+
+    /// The shard that decides about the channels of this app among `shards` of them.
+    public func home(among shards: Int) -> Int {
+        precondition(shards > 0, "a relay has at least one shard")
         return Int(hash % UInt32(shards))
     }
 }

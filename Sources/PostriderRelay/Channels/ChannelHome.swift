@@ -3,7 +3,7 @@ import PostriderNotifications
 import PostriderProviderAPI
 
 /// The channels whose home is this shard: it handles providers' requests about them, and sends broadcasts to all
-/// shards.
+/// shards, and to all nodes of a cluster.
 final class ChannelHome {
     private let context: ShardContext
     private let changes: RegistryChanges
@@ -28,6 +28,11 @@ final class ChannelHome {
     /// Carries out a provider's request.
     func take(_ order: ChannelCommand, of owner: ChannelOwner, for address: ReplyAddress) {
         let outbox = context.outbox
+        // Another node may have sent it before it knew that this one does not decide about the app any more.
+        guard !outbox.isElsewhere(owner) else {
+            return outbox.send(
+                .channel(.answer(address, .rejected(.serviceUnavailable))), to: Int(address.shard))
+        }
         if case .broadcast = order, (0..<outbox.shardCount).contains(where: outbox.isCongested) {
             outbox.send(.channel(.answer(address, .rejected(.tooManyRequests))), to: Int(address.shard))
             return
@@ -41,7 +46,10 @@ final class ChannelHome {
     }
 
     /// Answers a device's home whether the channel exists that the device asks for, and which broadcast it stores.
+    ///
+    /// If another node decides about the app, nothing is answered: the device's home asks again.
     func find(_ request: SubscriptionRequest) {
+        guard !context.outbox.isElsewhere(request.owner) else { return }
         let (isKnown, stored) = registry.find(request, now: context.now)
         context.outbox.send(
             .channel(.subscribed(request, isKnown: isKnown, stored)), to: request.shard)
@@ -53,8 +61,11 @@ final class ChannelHome {
     /// Removes the channels of apps that the operator does not allow to have any. This also repeats removals that a
     /// full disk or the relay's stop has prevented.
     func removeForbidden() {
-        let policy = context.policy
-        perform { registry.removeChannels(where: { !policy.broadcastTopics.contains($0.topic) }, &$0) }
+        let (policy, outbox) = (context.policy, context.outbox)
+        perform {
+            registry.removeChannels(
+                where: { !policy.broadcastTopics.contains($0.topic) && !outbox.isElsewhere($0) }, &$0)
+        }
     }
 
     private func perform(_ change: (inout [ChannelRegistry.Effect]) -> Void) {
@@ -76,9 +87,9 @@ final class ChannelHome {
             accepted += 1
             let row = context.rows.draw()
             context.trace.noteAccepted(broadcast, in: environment, by: proof, row, at: context.now)
-            context.outbox.sendToAll(.channel(.broadcast(broadcast, row)))
+            context.outbox.sendToAllNodes(.channel(.broadcast(broadcast, row)))
         case .announceEnd(let channel):
-            context.outbox.sendToAll(.channel(.removed(channel)))
+            context.outbox.sendToAllNodes(.channel(.removed(channel)))
         }
     }
 }

@@ -9,8 +9,16 @@ final class ChannelSubscriptions {
     var subscribers = Subscribers<DeviceSession>()
     /// What became of broadcasts here. Their acceptance is counted by the channel's home.
     private(set) var tally = BroadcastTally()
+    /// The questions to the homes of channels that have no answer yet, by their tickets.
+    private var questions: [UInt64: Question] = [:]
     /// The last broadcast with its frame, because many devices subscribe to one channel.
     private var framed: (broadcast: Broadcast, frame: [UInt8])?
+
+    private struct Question {
+        let request: SubscriptionRequest
+        /// Whether it was unanswered at the last look.
+        var isOld = false
+    }
 
     init(_ context: ShardContext) { self.context = context }
 
@@ -38,8 +46,24 @@ final class ChannelSubscriptions {
         )
         session.subscriptions[intent] = Subscription(
             ticket: request.ticket, isGranted: known?.isGranted ?? false)
-        let home = request.owner.home(among: context.outbox.shardCount)
+        if let known { questions[known.ticket] = nil }
+        questions[request.ticket] = Question(request: request)
+        ask(request)
+    }
+
+    /// Asks the channel's home. Where no node decides about the app, the question waits for ``askAgain()``.
+    private func ask(_ request: SubscriptionRequest) {
+        guard let home = context.outbox.place(of: request.owner) else { return }
         context.outbox.send(.channel(.subscribe(request)), to: home)
+    }
+
+    /// Asks again what was not answered since the last call: in a cluster a question or its answer gets lost if a link
+    /// ends, or if another node decides about the app meanwhile.
+    func askAgain() {
+        for (ticket, question) in questions.sorted(by: { $0.key < $1.key }) {
+            if question.isOld { ask(question.request) }
+            questions[ticket]?.isOld = true
+        }
     }
 
     /// The channel's home has answered. From here on the device gets the channel's broadcasts in order.
@@ -47,7 +71,9 @@ final class ChannelSubscriptions {
         _ session: DeviceSession, _ request: SubscriptionRequest, isKnown: Bool, _ stored: Broadcast?
     ) {
         let intent = SubscriptionIntent(channel: request.channel, topic: request.owner.topic)
-        guard session.subscriptions[intent]?.ticket == request.ticket else { return }
+        guard session.subscriptions[intent]?.ticket == request.ticket,
+            questions.removeValue(forKey: request.ticket) != nil
+        else { return }
         guard isKnown else {
             end(intent, of: session)
             session.refuse(request.channel, of: intent.topic.text, "The app has no such channel.")
@@ -67,7 +93,9 @@ final class ChannelSubscriptions {
     }
 
     private func end(_ intent: SubscriptionIntent, of session: DeviceSession) {
-        guard session.subscriptions.removeValue(forKey: intent)?.isGranted == true else { return }
+        guard let ended = session.subscriptions.removeValue(forKey: intent) else { return }
+        questions[ended.ticket] = nil
+        guard ended.isGranted else { return }
         subscribers.remove(session, from: intent.channel)
     }
 

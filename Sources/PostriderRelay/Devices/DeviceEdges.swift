@@ -1,6 +1,7 @@
 import PostriderCourier
 import PostriderHTTP2
 import PostriderNotifications
+import PostriderTransport
 
 /// A device's stream at the edge, which passes it on to the device's home on another node.
 final class DevicePassage {
@@ -9,10 +10,25 @@ final class DevicePassage {
     let place: ShardPlace
     /// Whether the home has sent anything.
     var isAnswered = false
+    /// The bytes that the device may send now.
+    private var allowance = most
+    /// When that was computed, in nanoseconds.
+    private var computedAt: UInt64
 
-    init(of device: DeviceIdentity, to place: ShardPlace) {
+    private static let most = 4 * Limits.edgeBytesPerSecond
+
+    init(of device: DeviceIdentity, to place: ShardPlace, now: UInt64) {
         self.device = device
         self.place = place
+        computedAt = now
+    }
+
+    /// Counts bytes of the device. Returns false if it sends too many.
+    func spend(_ count: Int, now: UInt64) -> Bool {
+        let microseconds = Int(min((now - computedAt) / 1_000, 4_000_000))
+        allowance = min(allowance + microseconds * Limits.edgeBytesPerSecond / 1_000_000, Self.most) - count
+        computedAt = now
+        return allowance >= 0
     }
 }
 
@@ -67,7 +83,7 @@ final class DeviceEdges {
             return postpone(session, "the device has another home than the node thought that accepted it")
         }
         guard !context.outbox.isCongested(place.number) else { return postpone(session, Self.congestion) }
-        session.passage = DevicePassage(of: hello.deviceIdentity, to: place)
+        session.passage = DevicePassage(of: hello.deviceIdentity, to: place, now: context.scheduler.now)
         session.keepalive.seconds = hello.grantedKeepaliveSeconds
         passed[session.number] = session
         let host = session.party(of: hello).address
@@ -78,6 +94,9 @@ final class DeviceEdges {
     func passOn(_ message: Span<UInt8>, of session: DeviceSession, over passage: DevicePassage) {
         guard !context.outbox.isCongested(passage.place.number) else {
             return postpone(session, Self.congestion)
+        }
+        guard passage.spend(message.count, now: context.scheduler.now) else {
+            return postpone(session, "the device sends more than may be passed on to its home")
         }
         var bytes: [UInt8] = []
         bytes.append(copying: message)
@@ -192,7 +211,8 @@ final class DeviceEdges {
     }
 
     /// Partitions have other places: devices that are passed on to where they are not at home any more come back.
-    func placesChanged() {
+    func change(to places: PartitionPlaces) {
+        context.outbox.places = places
         for (_, session) in passed.sorted(by: { $0.key < $1.key }) {
             guard let passage = session.passage,
                 context.outbox.place(of: passage.device) != passage.place.number

@@ -33,6 +33,7 @@ extension DeviceSession {
         switch stage {
         case .open: break
         case .farewell: return endAsSaid()
+        case .ending where carrier.edge != nil: return
         case .ending: return endpoint.close(.localClose)
         }
         guard entry != nil || passage?.isAnswered == true else { return giveUp() }

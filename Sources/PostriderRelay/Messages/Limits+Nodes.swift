@@ -5,6 +5,9 @@ extension Limits {
     static let shardsOfNode = 1 << 10
     /// Pushes that wait for an answer over one link. Further ones get 429.
     static let nodeRequests = 20_000
+    /// Bytes a second that one device may send through an edge on average, because all devices of a node share its
+    /// link, and four seconds of it at once. The acknowledgements of 1000 notifications a second take 10 KiB.
+    static let edgeBytesPerSecond = 256 * 1024
     /// Bytes of the address of a device's machine, as one node tells it another one.
     static let hostBytes = 255
     /// Identities that are drawn for a new device until one belongs to its node. If a node has a single one of all

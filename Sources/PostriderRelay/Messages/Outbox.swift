@@ -38,8 +38,17 @@ final class Outbox {
 
     /// The place of the home of a device, on this node or another one; nil while no node that can be reached serves it.
     func place(of device: DeviceIdentity) -> Int? {
-        switch places?.place(of: device) {
-        case nil, .here: device.home(among: shardCount)
+        number(of: places?.place(of: device), device.home(among: shardCount))
+    }
+
+    /// The place of the home of an app's channels, in the same way.
+    func place(of owner: ChannelOwner) -> Int? {
+        number(of: places?.place(of: owner), owner.home(among: shardCount))
+    }
+
+    private func number(of place: PartitionPlaces.Place?, _ shard: Int) -> Int? {
+        switch place {
+        case nil, .here: shard
         case .node(let link): ShardPlace(link: link).number
         case .nowhere: nil
         }
@@ -48,6 +57,11 @@ final class Outbox {
     /// Whether another node may serve a device, or none does.
     func isElsewhere(_ device: DeviceIdentity) -> Bool {
         places.map { $0.place(of: device) != .here } ?? false
+    }
+
+    /// Whether another node may decide about the channels of an app, or none does.
+    func isElsewhere(_ owner: ChannelOwner) -> Bool {
+        places.map { $0.place(of: owner) != .here } ?? false
     }
 
     /// Whether messages to this place (a ``ShardPlace``) or to the ledger wait because a mailbox is full.
@@ -68,6 +82,12 @@ final class Outbox {
     /// Adds a message to every shard, including this one.
     func sendToAll(_ message: ShardMessage) {
         for shard in toShards.indices { toShards[shard].append(message) }
+    }
+
+    /// Adds a message to every shard of this node, and to every other node that can be reached and serves devices.
+    func sendToAllNodes(_ message: ShardMessage) {
+        sendToAll(message)
+        for link in places?.links ?? [] { send(message, to: ShardPlace(link: link).number) }
     }
 
     /// Adds a command to the ledger.

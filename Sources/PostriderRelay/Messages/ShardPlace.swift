@@ -1,3 +1,4 @@
+import PostriderChannels
 import PostriderCluster
 import PostriderNotifications
 
@@ -38,6 +39,19 @@ extension ReplyAddress {
     var withoutLink: ReplyAddress {
         let shard = ShardPlace(Int(shard)).shard
         return ReplyAddress(shard: Int32(shard), stream: stream, connection: connection)
+    }
+}
+
+extension SubscriptionRequest {
+    /// This request, as the node at the other end of a link has to answer it here.
+    func through(_ link: Int) -> SubscriptionRequest { at(ShardPlace(link: link, shard: shard).number) }
+
+    /// This request, as the node of the device knows it.
+    var withoutLink: SubscriptionRequest { at(ShardPlace(shard).shard) }
+
+    private func at(_ shard: Int) -> SubscriptionRequest {
+        SubscriptionRequest(
+            channel: channel, owner: owner, wish: wish, shard: shard, connection: connection, ticket: ticket)
     }
 }
 

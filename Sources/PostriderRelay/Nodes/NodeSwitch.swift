@@ -1,3 +1,4 @@
+import PostriderChannels
 import PostriderCourier
 import PostriderNotifications
 
@@ -34,27 +35,43 @@ final class NodeSwitch {
         var refused: UInt64 = 0
         /// Pushes that were answered with 503, because the link to their node was not there or has ended.
         var lost: UInt64 = 0
+        /// Broadcasts that a node was not sent, or a shard of this node, because too much waited for it.
+        var lostBroadcasts: UInt64 = 0
     }
 
-    private let around: Surroundings
-    /// The requests that wait for an answer over each link that this node has opened.
-    private var waiting: [Int: Set<ReplyAddress>] = [:]
-    private(set) var counters = Counters()
+    /// The requests that wait for an answer over one link.
+    struct Waiting {
+        var pushes: Set<ReplyAddress> = []
+        /// Requests about channels.
+        var orders: Set<ReplyAddress> = []
+
+        var count: Int { pushes.count + orders.count }
+    }
+
+    let around: Surroundings
+    /// What waits for an answer over each link that this node has opened.
+    var waiting: [Int: Waiting] = [:]
+    var counters = Counters()
 
     init(_ surroundings: Surroundings) { around = surroundings }
 
     // MARK: Links
 
     /// A link to another node is open, over which requests may be sent.
-    func opened(_ link: Int) { waiting[link] = [] }
+    func opened(_ link: Int) { waiting[link] = Waiting() }
 
-    /// A link to another node has ended: the pushes under way are answered.
+    /// A link to another node has ended: the requests under way are answered.
     func ended(_ link: Int) {
-        // In an order that does not depend on hashes, because the same seed has to lead to the same run.
-        let addresses = (waiting.removeValue(forKey: link) ?? []).sorted {
+        guard let lost = waiting.removeValue(forKey: link) else { return }
+        for address in Self.sorted(lost.pushes) { lose(address) }
+        for address in Self.sorted(lost.orders) { answerOrder(address, .rejected(.serviceUnavailable)) }
+    }
+
+    /// In an order that does not depend on hashes, because the same seed has to lead to the same run.
+    private static func sorted(_ addresses: Set<ReplyAddress>) -> [ReplyAddress] {
+        addresses.sorted {
             ($0.shard, $0.connection, $0.stream) < ($1.shard, $1.connection, $1.stream)
         }
-        for address in addresses { lose(address) }
     }
 
     private func lose(_ address: ReplyAddress) {
@@ -80,46 +97,22 @@ final class NodeSwitch {
                 counters.refused += 1
                 return answer(address, .rejected(.tooManyRequests))
             }
-            waiting[link]?.insert(address)
+            waiting[link]?.pushes.insert(address)
             counters.sent += 1
             send(letter.message, over: link)
         case .push(.answer(let address, let result)):
             send(.push(.answer(address.withoutLink, result)), over: link)
         case .edge(let message): pass(message, over: link)
+        case .channel(let message): pass(message, over: link)
         default: preconditionFailure("messages of this kind do not leave the node yet")
         }
     }
 
-    private func pass(_ message: EdgeMessage, over link: Int) {
-        let canAsk = waiting[link] != nil && around.takesRequest(link)
-        switch message {
-        case .open(_, _, let address):
-            guard canAsk else { return refuse(address, at: link) }
-            send(.edge(message), over: link)
-        case .said(let device, _, let address):
-            guard canAsk else {
-                refuse(address, at: link)
-                return pass(.ended(device, .overloaded, address), over: link)
-            }
-            send(.edge(message), over: link)
-        case .ended:
-            guard waiting[link] != nil else { return }
-            send(.edge(message), over: link)
-        case .say(let address, let frame, let isBroadcast):
-            send(.edge(.say(address.withoutLink, frame, isBroadcast: isBroadcast)), over: link)
-        case .finish(let address, let status, let detail):
-            send(.edge(.finish(address.withoutLink, status, detail)), over: link)
-        case .refuse, .linkEnded: preconditionFailure("shards do not send this to other nodes")
-        }
-    }
+    /// Whether a link takes another request.
+    func takesRequest(_ link: Int) -> Bool { waiting[link] != nil && around.takesRequest(link) }
 
-    /// Has a shard of this node say goodbye to a device whose home is at the other end of a link.
-    private func refuse(_ address: ReplyAddress, at link: Int) {
-        let detail = "the node that serves the device has no room for its messages"
-        around.postAnswer(.edge(.refuse(address.through(link), detail)), Int(address.shard))
-    }
-
-    private func send(_ message: ShardMessage, over link: Int) {
+    /// Sends a message over a link.
+    func send(_ message: ShardMessage, over link: Int) {
         do throws(CourierError) {
             guard let bytes = try message.encoded() else {
                 preconditionFailure("what leaves a node can be encoded")
@@ -146,67 +139,36 @@ final class NodeSwitch {
                 return send(.push(.answer(address, .rejected(.tooManyRequests))), over: link)
             }
         case .push(.answer(let address, let result)):
-            guard waiting[link]?.remove(address) != nil else {
+            guard waiting[link]?.pushes.remove(address) != nil else {
                 throw .outOfOrder("An answer comes for a push that was not sent, or was answered.")
             }
             answer(address, result)
         case .edge(let message): try receive(message, from: link)
+        case .channel(let message): try receive(message, from: link)
         default: throw .outOfOrder("Messages of this kind are not sent between nodes.")
         }
     }
 
-    private func receive(_ message: EdgeMessage, from link: Int) throws(CourierError) {
-        switch message {
-        case .open(let hello, let host, let address):
-            try checkRequest(address, link)
-            let home = hello.deviceIdentity.home(among: around.shardCount)
-            guard !around.post(.edge(.open(hello, host: host, address.through(link))), home) else { return }
-            refuse(address, over: link)
-        case .said(let device, let bytes, let address):
-            try checkRequest(address, link)
-            let (here, home) = (address.through(link), device.home(among: around.shardCount))
-            guard !around.post(.edge(.said(device, bytes, here)), home) else { return }
-            around.postAnswer(.edge(.ended(device, .overloaded, here)), home)
-            refuse(address, over: link)
-        case .ended(let device, let ending, let address):
-            try checkRequest(address, link)
-            let home = device.home(among: around.shardCount)
-            around.postAnswer(.edge(.ended(device, ending, address.through(link))), home)
-        case .say(let address, let frame, let isBroadcast):
-            try checkForEdge(address, link)
-            let message = EdgeMessage.say(address.through(link), frame, isBroadcast: isBroadcast)
-            around.postAnswer(.edge(message), Int(address.shard))
-        case .finish(let address, let status, let detail):
-            try checkForEdge(address, link)
-            around.postAnswer(.edge(.finish(address.through(link), status, detail)), Int(address.shard))
-        case .refuse(let address, let detail):
-            try checkForEdge(address, link)
-            around.postAnswer(.edge(.refuse(address.through(link), detail)), Int(address.shard))
-        case .linkEnded: throw .outOfOrder("Messages of this kind are not sent between nodes.")
-        }
-    }
-
-    /// Tells another node that its device's home has no room for a message.
-    private func refuse(_ address: ReplyAddress, over link: Int) {
-        send(.edge(.refuse(address, "the node that serves the device is overloaded")), over: link)
-    }
-
     /// Checks a request of another node: it has opened the link, and the address is one that a node can have.
-    private func checkRequest(_ address: ReplyAddress, _ link: Int) throws(CourierError) {
+    func checkRequest(_ address: ReplyAddress, _ link: Int) throws(CourierError) {
+        try checkRequest(ofShard: Int(address.shard), link)
+    }
+
+    /// Checks a request that comes from this shard of another node.
+    func checkRequest(ofShard shard: Int, _ link: Int) throws(CourierError) {
         guard waiting[link] == nil else {
             throw .outOfOrder("A node sends requests over the link that it has opened.")
         }
-        guard (0..<Int32(Limits.shardsOfNode)).contains(address.shard) else {
+        guard (0..<Limits.shardsOfNode).contains(shard) else {
             throw .outOfOrder("A request comes from a shard that a node cannot have.")
         }
     }
-
-    /// Checks a message for a device at this edge: this node has opened the link, and has the shard.
-    private func checkForEdge(_ address: ReplyAddress, _ link: Int) throws(CourierError) {
+    /// Checks a message for a shard of this node that has asked for it: this node has opened the link.
+    func checkAnswer(forShard shard: Int, _ link: Int) throws(CourierError) {
         guard waiting[link] != nil else {
-            throw .outOfOrder("A home sends over the link that the edge has opened.")
+            throw .outOfOrder("A node answers over the link that the other one has opened.")
         }
-        guard (0..<Int32(around.shardCount)).contains(address.shard) else {
+        guard (0..<around.shardCount).contains(shard) else {
             throw .outOfOrder("A message is for a shard that this node does not have.")
         }
     }

@@ -14,11 +14,16 @@ struct PartitionPlaces: Sendable {
     }
 
     private let places: [Place]
+    /// The links to all nodes that serve anything, in order.
+    let links: [Int]
 
     /// The places of partitions, by their numbers.
     init(_ places: [Place]) {
         precondition(places.count == Partition.count, "each partition has a place")
         self.places = places
+        var links: Set<Int> = []
+        for case .node(let link) in places { links.insert(link) }
+        self.links = links.sorted()
     }
 
     /// The places that follow from a placement.
@@ -39,4 +44,7 @@ struct PartitionPlaces: Sendable {
 
     /// The place of a device's home.
     func place(of device: DeviceIdentity) -> Place { places[Partition(of: device).number] }
+
+    /// The place of the home of an app's channels.
+    func place(of owner: ChannelOwner) -> Place { places[Partition(of: owner).number] }
 }

@@ -27,7 +27,7 @@ extension ProviderSession {
             if case .broadcast(let broadcast, _, _) = order {
                 try context.charge(request, owner.topic, payloadBytes: broadcast.payload.count)
             }
-            let home = owner.home(among: context.outbox.shardCount)
+            guard let home = context.outbox.place(of: owner) else { throw .serviceUnavailable }
             guard !context.outbox.isCongested(home) else { throw .tooManyRequests }
             if case .list = order {
                 guard listings.count < Limits.listings else { throw .tooManyRequests }

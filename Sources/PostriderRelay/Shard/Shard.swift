@@ -113,6 +113,7 @@ final class Shard {
         let keepsExpired = home.sweep()
         if !keepsExpired { channels.sweep() }
         channels.removeForbidden()
+        devices.subscriptions.askAgain()
         web.home.sweep(isClockInDoubt: keepsExpired)
         home.watchBalance()
         home.saveSightings()
@@ -181,9 +182,7 @@ final class Shard {
             context.updatePolicy()
             if !context.quotas.areNone { home.chargeAll() }
             channels.removeForbidden()
-        case .registry(.placed(let places)):
-            context.outbox.places = places
-            devices.edges.placesChanged()
+        case .registry(.placed(let places)): devices.edges.change(to: places)
         case .control(.question(let question, let id, let asker)):
             context.outbox.send(.control(.reply(reply(to: question), id: id)), to: asker)
         case .control(.reply(let reply, let id)): queries.collect(reply, id)

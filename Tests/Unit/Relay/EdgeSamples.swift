@@ -48,11 +48,18 @@ extension EdgeMessage {
     func through(_ link: Int) -> EdgeMessage { at(EdgeSamples.address.through(link)) }
 
     /// All properties as text.
-    var described: String {
-        var text = ""
-        dump(self, to: &text)
-        return text
-    }
+    var described: String { dumped(self) }
+}
+
+extension ChannelMessage {
+    /// All properties as text.
+    var described: String { dumped(self) }
+}
+
+private func dumped(_ value: some Any) -> String {
+    var text = ""
+    dump(value, to: &text)
+    return text
 }
 
 extension [EdgeMessage] {

@@ -97,6 +97,21 @@ struct EdgeTroubleTests {
         #expect(presence?.ending == .overloaded && nodes.home.shard.devices.isEmpty)
     }
 
+    @Test("that sends without pause has its session ended, and others go on")
+    func flood() throws {
+        let (line, other) = (try nodes.connect(), try nodes.connect(1))
+        let stream = try #require(line.session.linkStream)
+        // A message of a later version, which a relay ignores.
+        let message = [0, 0, 0, 0x3E, 0x84, 0xA2, 0x06, 0x80, 0x7D] + [UInt8](repeating: 1, count: 16_000)
+        for _ in 0..<65 { line.session.data(stream, message.span) }
+        #expect(line.goodbye == nil)
+        try nodes.edge.advance(byMilliseconds: 1_000)
+        for _ in 0..<17 { line.session.data(stream, message.span) }
+        try nodes.run()
+        #expect(isPostponed(line, "more than may be passed on") && other.goodbye == nil)
+        #expect(presence?.isConnected == false && nodes.home.shard.devices.sessions.count == 1)
+    }
+
     @Test("whose home does not answer is asked to come back, and a late welcome goes nowhere")
     func silentHome() throws {
         let line = try nodes.edge.connect()

@@ -1,3 +1,4 @@
+import PostriderChannels
 import PostriderCluster
 import PostriderCourier
 import PostriderNotifications
@@ -25,6 +26,19 @@ final class NodeSwitchTests {
 
     private static func address(_ stream: Int32, shard: Int32 = 1) -> ReplyAddress {
         ReplyAddress(shard: shard, stream: stream, connection: 9)
+    }
+
+    private static let request = SubscriptionRequest(
+        channel: DeviceFixture.channel,
+        owner: ChannelOwner(topic: Samples.topic, environment: .production),
+        wish: Subscribe(topic: Samples.topic.text, channel: DeviceFixture.channel), shard: 1, connection: 2,
+        ticket: 3)
+
+    /// The messages about channels that shards of this node have got.
+    private var channels: [(message: ChannelMessage, shard: Int)] {
+        posted.compactMap {
+            if case .channel(let message) = $0.message { (message, $0.shard) } else { nil }
+        }
     }
 
     private func push(_ stream: Int32, over link: Int) {
@@ -134,6 +148,61 @@ final class NodeSwitchTests {
         }
     }
 
+    @Test("sends orders about channels to the apps' home, and each gets one answer")
+    func orders() throws {
+        let order = ChannelMessage.order(.list, Self.request.owner, Self.address(1))
+        nodes.pass(NodeMessage(message: .channel(order), place: ShardPlace(link: 5)))
+        nodes.opened(5)
+        for stream in [1, 3] as [Int32] {
+            let order = ChannelMessage.order(.list, Self.request.owner, Self.address(stream))
+            nodes.pass(NodeMessage(message: .channel(order), place: ShardPlace(link: 5)))
+        }
+        try receive(.channel(.answer(Self.address(3), .removed)), from: 5)
+        #expect(throws: CourierError.self) {
+            try receive(.channel(.answer(Self.address(3), .removed)), from: 5)
+        }
+        nodes.ended(5)
+        #expect(sent.count == 2)
+        let answers: [ChannelMessage] = [
+            .answer(Self.address(1), .rejected(.serviceUnavailable)), .answer(Self.address(3), .removed),
+            .answer(Self.address(1), .rejected(.serviceUnavailable)),
+        ]
+        #expect(channels.map(\.message.described) == answers.map(\.described))
+    }
+
+    @Test("gives questions, orders and broadcasts of other nodes to the shards that they are for")
+    func channelsHere() throws {
+        let home = Self.request.owner.home(among: 3)
+        try receive(.channel(.subscribe(Self.request)), from: 4)
+        try receive(.channel(.order(.list, Self.request.owner, Self.address(1))), from: 4)
+        try receive(.channel(.removed(Self.request.channel)), from: 4)
+        #expect(channels.map(\.shard) == [home, home, 0, 1, 2])
+        guard case .subscribe(let here) = channels.first?.message else {
+            Issue.record("the home gets the question")
+            return
+        }
+        let answer = ChannelMessage.subscribed(here, isKnown: true, nil)
+        nodes.pass(NodeMessage(message: .channel(answer), place: ShardPlace(here.shard)))
+        let bytes = try #require(sent.first).bytes
+        let reply = try ShardMessage(decoding: bytes.span)
+        guard case .channel(.subscribed(let request, true, nil)) = reply else {
+            Issue.record("the answer goes back")
+            return
+        }
+        #expect(request.shard == Self.request.shard && sent.first?.link == 4)
+        nodes.opened(5)
+        try receive(.channel(.subscribed(request, isKnown: true, nil)), from: 5)
+        #expect(channels.last?.shard == request.shard)
+        hasRoom = false
+        try receive(.channel(.order(.list, Self.request.owner, Self.address(1))), from: 4)
+        #expect(sent.count == 2)
+        for message in [ChannelMessage.subscribe(Self.request), .removed(Self.request.channel)] {
+            #expect(throws: CourierError.self) { try receive(.channel(message), from: 5) }
+        }
+        let far = ChannelMessage.subscribed(Self.request.through(1), isKnown: true, nil)
+        #expect(throws: CourierError.self) { try receive(.channel(far), from: 5) }
+    }
+
     @Test("passes what devices at this edge say, and what their home answers")
     func edge() throws {
         nodes.opened(5)
@@ -214,29 +283,5 @@ final class NodeSwitchTests {
         #expect(throws: CourierError.self) { try receive(wide, from: 4) }
         #expect(throws: CourierError.self) { try nodes.receive([1, 2, 3].span, from: 4) }
         #expect(posted.isEmpty && sent.isEmpty)
-    }
-}
-
-@Suite("The places of partitions")
-struct PartitionPlacesTests {
-    private static let device = Samples.device
-
-    @Test("are here for what the node serves, at a node with a link, and nowhere for all else")
-    func places() throws {
-        let (own, near, far) = (
-            try #require(NodeName("a")), try #require(NodeName("b")), try #require(NodeName("c"))
-        )
-        let partition = Partition(of: Self.device)
-        func place(of owner: NodeName?, serves: Bool = true) -> PartitionPlaces.Place {
-            let placement = Placement().replacing([partition], with: owner)
-            return PartitionPlaces(
-                placement, own: own, served: serves ? [partition] : [], links: [near: 4]
-            ).place(of: Self.device)
-        }
-        #expect(place(of: own) == .here)
-        #expect(place(of: own, serves: false) == .nowhere)
-        #expect(place(of: near) == .node(link: 4))
-        #expect(place(of: far) == .nowhere)
-        #expect(place(of: nil) == .nowhere)
     }
 }
