@@ -160,7 +160,7 @@ let package = Package(
                 "PostriderJSON", "PostriderCaptures", "PostriderRules", "PostriderMetrics",
                 "PostriderDeviceQueue", "PostriderChannels", "PostriderProviderAPI",
                 "PostriderEvidence", "PostriderCallbacks", "PostriderConsole", "PostriderWeb",
-                "PostriderWebPush", "PostriderCluster", "PostriderSpans",
+                "PostriderWebPush", "PostriderCluster", "PostriderNodes", "PostriderSpans",
             ]),
         library(
             "PostriderAgent",

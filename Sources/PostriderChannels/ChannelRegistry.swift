@@ -57,6 +57,14 @@ package struct ChannelRegistry {
     /// Adds a stored broadcast that was read from the disk, after all channels were.
     package mutating func restore(_ broadcast: Broadcast) { channels[broadcast.channel]?.stored = broadcast }
 
+    /// Forgets the channels of these apps, which another node decides about.
+    package mutating func forget(where isElsewhere: (ChannelOwner) -> Bool) {
+        for (identity, channel) in channels where isElsewhere(channel.record.owner) {
+            channels[identity] = nil
+        }
+        channelsByOwner = channelsByOwner.filter { !isElsewhere($0.key) }
+    }
+
     // MARK: Requests
 
     /// Carries out a provider's request. `draw` makes a new channel identity.

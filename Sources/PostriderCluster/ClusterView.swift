@@ -1,3 +1,5 @@
+public import PostriderNotifications
+
 /// A node as the database has it.
 public struct ClusterNode: Hashable, Sendable {
     /// Its name.
@@ -58,4 +60,9 @@ public struct ClusterChange: Hashable, Sendable {
 
     /// Whether nothing changes.
     public var isEmpty: Bool { dead.isEmpty && released.isEmpty && claimed.isEmpty }
+}
+
+extension QueueRow {
+    /// The rows of a node begin with its generation, shifted by so many bits.
+    public static let generationShift: Int64 = 40
 }

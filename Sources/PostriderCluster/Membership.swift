@@ -166,9 +166,15 @@ public struct Membership: Sendable {
             orders.append(.giveUp(Set(given)))
         }
         planned = change(view, dead: dead, target: target).map(MembershipRequest.change)
-        if aim == .gone, partitions.isEmpty, found.isEmpty { planned = .leave }
+        if aim == .gone, partitions.isEmpty, found.isEmpty, !isAwaited(view) { planned = .leave }
         nextAsk = planned != nil ? now : min(sent + lease.interval, watch.nextEnd ?? .max)
         return orders
+    }
+
+    /// Whether other nodes are about to take what is free. Until they have, only members know where it goes, and the
+    /// node can still pass pushes on.
+    private func isAwaited(_ view: ClusterView) -> Bool {
+        !view.placement.free.isEmpty && view.nodes.values.contains { $0.name != name && !$0.isDraining }
     }
 
     /// What the node should have.

@@ -201,16 +201,6 @@ package struct Device {
         }
     }
 
-    /// The device is removed: all of its pending notifications are dropped.
-    package mutating func removed(_ tally: inout Tally, _ effects: inout [HomeEffect]) {
-        link = nil
-        for row in backlog.queue.rows(where: { _ in true }) {
-            backlog.drop(
-                row, .removed, answering: .rejected(.badDeviceToken), &registrations, &tally, &effects)
-        }
-        for number in registrations.keys { charge(number, to: nil, besides: 0) }
-    }
-
     // MARK: The link
 
     /// The device has a new connection, which has been welcomed. Pending notifications are sent, in order.

@@ -2,7 +2,7 @@ package import PostriderMetrics
 import PostriderNotifications
 
 /// What became of every notification that a shard's devices accepted. The counters balance at every moment:
-/// `accepted = delivered + pending + expired + replaced + discarded + dropped`.
+/// `accepted = delivered + pending + expired + replaced + discarded + dropped + moved`.
 package struct Tally: Sendable, Equatable {
     /// Why an accepted notification was dropped although nobody wanted that. The trace's files contain these numbers:
     /// new ones are added at the end.
@@ -34,6 +34,8 @@ package struct Tally: Sendable, Equatable {
     package var recalled: UInt64 = 0
     /// Not to be stored, and the device was not connected or disconnected before it acknowledged.
     package var discarded: UInt64 = 0
+    /// Pending when another node of the cluster took their device over, which counts them as accepted and pending.
+    package var moved: UInt64 = 0
     /// Dropped, by cause.
     private var drops = [UInt64](repeating: 0, count: Drop.allCases.count)
     /// Waiting for their device.
@@ -61,7 +63,7 @@ package struct Tally: Sendable, Equatable {
 
     /// Whether every accepted notification is accounted for.
     package var isBalanced: Bool {
-        accepted == delivered + pending + expired + replaced + discarded + dropped
+        accepted == delivered + pending + expired + replaced + discarded + dropped + moved
     }
 
     /// Adds another shard's counters.
@@ -72,6 +74,7 @@ package struct Tally: Sendable, Equatable {
         left.replaced += right.replaced
         left.recalled += right.recalled
         left.discarded += right.discarded
+        left.moved += right.moved
         left.pending += right.pending
         left.deliveries += right.deliveries
         for drop in Drop.allCases { left[drop] += right[drop] }
@@ -83,5 +86,6 @@ extension Tally: CustomStringConvertible {
     package var description: String {
         "\(accepted) accepted, \(delivered) delivered, \(pending) pending, \(expired) expired, "
             + "\(replaced) replaced, \(discarded) discarded, \(dropped) dropped"
+            + (moved == 0 ? "" : ", \(moved) moved")
     }
 }

@@ -61,7 +61,7 @@ package enum Setting: String, SettingName {
         .sourceConnections, .sourceRate, .providerIdleSeconds, .pushesPerSecond, .quotas, .deviceFetches,
         .busyPollingMicroseconds, .deviceExpiryDays, .lookupKeys, .lookupAllKeys, .strictness, .storage,
         .spellings,
-        .streamLimitRamp, .loadBalancers,
+        .streamLimitRamp, .loadBalancers, .clusterCertificate, .clusterKey, .clusterTrust,
         .requestHeaders, .deviceLinks, .traceSample, .logLevel, .logFormat,
     ]
 
@@ -69,7 +69,7 @@ package enum Setting: String, SettingName {
     package static let keptFromStart: Set<Setting> = [
         .providerAddress, .developmentProviderAddress, .deviceAddress, .controlAddress, .metricsAddress,
         .webAddress, .publicURL, .consoleAddress, .consolePayloads, .dataDirectory, .store, .acceptLosses,
-        .nodeName, .clusterAddress, .clusterPublicAddress, .clusterCertificate, .clusterKey, .clusterTrust,
+        .nodeName, .clusterAddress, .clusterPublicAddress,
         .shards, .onPresence,
         .callbackAllow, .callbackSecret, .otlpEndpoint, .otlpSample, .trace, .traceMebibytes, .capture,
         .capturesAddress,

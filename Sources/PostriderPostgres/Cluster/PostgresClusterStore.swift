@@ -41,7 +41,10 @@ public final class PostgresClusterStore: ClusterStore {
         statements = MemberStatements(name: name, address: nodeAddress, holder: NodeClaim.drawHolder())
         let opened = try place.open(log: log)
         try place.checkSchema(opened.connection)
-        try place.saying { () throws(PostgresFailure) in try PostgresSchema.prepareForNodes(opened.connection)
+        try place.saying { () throws(PostgresFailure) in
+            try PostgresSchema.whenAlone(opened.connection) { () throws(PostgresFailure) in
+                try PostgresSchema.prepareForNodes(opened.connection)
+            }
         }
         connection = try begin(opened.connection)
         _ = try look()

@@ -1,4 +1,26 @@
+import Glibc
+
 extension PostgresSchema {
+    /// Calls `body`, which makes schema, tables or indexes, again if another process has made the same at the same
+    /// time: PostgreSQL then reports that they are there although they were not, with `IF NOT EXISTS`, too. Nodes of a
+    /// cluster are started together.
+    static func whenAlone<Value>(
+        _ connection: PostgresConnection, _ body: () throws(PostgresFailure) -> Value
+    ) throws(PostgresFailure) -> Value {
+        // unique_violation, duplicate_schema, duplicate_table, deadlock_detected
+        let collisions = ["23505", "42P06", "42P07", "40P01"]
+        for _ in 1..<10 {
+            do throws(PostgresFailure) {
+                return try body()
+            } catch {
+                guard collisions.contains(error.state) else { throw error }
+                _ = try connection.run([Request("ROLLBACK")])
+                usleep(50_000)
+            }
+        }
+        return try body()
+    }
+
     /// Makes what a cluster needs besides the tables of every relay. The first node's text becomes the identifier of
     /// the cluster.
     static func prepareForNodes(_ connection: PostgresConnection) throws(PostgresFailure) {

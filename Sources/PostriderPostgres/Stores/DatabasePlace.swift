@@ -69,7 +69,11 @@ struct DatabasePlace: Sendable {
 
     /// Makes the tables, or migrates them.
     func checkSchema(_ connection: PostgresConnection) throws(StoreError) {
-        let version = try saying { () throws(PostgresFailure) in try PostgresSchema.prepare(connection) }
+        let version = try saying { () throws(PostgresFailure) in
+            try PostgresSchema.whenAlone(connection) { () throws(PostgresFailure) in
+                try PostgresSchema.prepare(connection)
+            }
+        }
         guard version <= PostgresSchema.version else {
             throw StoreError(
                 .unusable,

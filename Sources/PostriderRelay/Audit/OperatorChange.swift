@@ -105,6 +105,7 @@ public struct OperatorChange: Sendable, Equatable {
         case ("PATCH", "devices"): ("devices change", true)
         case ("DELETE", "devices"): ("devices remove", false)
         case ("PUT", "backup"): ("backup", false)
+        case ("PUT", "drained-nodes"): ("nodes drain", false)
         case ("PUT", "rules"): ("rules replace", false)
         case ("DELETE", "captures"): ("captures remove", false)
         case ("PUT", "console-links"): ("console login", true)

@@ -1,4 +1,5 @@
 import PostriderChannels
+import PostriderCluster
 import PostriderNotifications
 import PostriderProviderAPI
 
@@ -16,8 +17,25 @@ final class ChannelHome {
         self.changes = changes
     }
 
-    /// Adds the stored channels whose home this is.
+    /// Adds the stored channels whose home this is. A node of a cluster adds those of the partitions that it takes
+    /// (``take(_:of:)``), and none at its start.
     func restore(_ stored: Registry) {
+        guard context.outbox.places == nil else { return }
+        add(stored)
+    }
+
+    /// Adds the stored channels of partitions that the node has taken, in place of what it knows about them.
+    func take(_ stored: Registry, of partitions: Set<Partition>) {
+        forget(partitions)
+        add(stored)
+    }
+
+    /// Forgets the channels of partitions that another node is to have.
+    func forget(_ partitions: Set<Partition>) {
+        registry.forget { partitions.contains(Partition(of: $0)) }
+    }
+
+    private func add(_ stored: Registry) {
         for record in stored.channels
         where record.owner.home(among: context.outbox.shardCount) == context.index {
             registry.restore(record)

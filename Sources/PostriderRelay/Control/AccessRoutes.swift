@@ -12,13 +12,15 @@ final class AccessRoutes {
 
     let context: ShardContext
     private let changes: RegistryChanges
-    var providerKeys: [String: ProviderKeyRecord]
-    private var topics: [Topic: TopicRecord]
-    private var enrolmentKeys: [String: EnrolmentKeyRecord]
-    var sendTokens: [String: SendTokenRecord]
+    var providerKeys: [String: ProviderKeyRecord] = [:]
+    private var topics: [Topic: TopicRecord] = [:]
+    private var enrolmentKeys: [String: EnrolmentKeyRecord] = [:]
+    var sendTokens: [String: SendTokenRecord] = [:]
     private var generation: UInt64
     /// Whether the ledger is making a change durable.
     private var isChanging = false
+    /// Whether the changes of other nodes are going to be read.
+    private var isRenewing = false
     /// Requests for changes that arrived meanwhile. Their number is bounded by the streams of a connection.
     private var waiting: [(AccessRoutes) -> Void] = []
 
@@ -26,11 +28,20 @@ final class AccessRoutes {
     init(_ registry: Registry, _ context: ShardContext, _ changes: RegistryChanges) {
         self.context = context
         self.changes = changes
+        generation = context.policy.generation
+        take(registry)
+        changes.whenSharedChanged = { [unowned self] version in
+            guard !isRenewing else { return }
+            isRenewing = true
+            inTurn { $0.renew(version) }
+        }
+    }
+
+    private func take(_ registry: Registry) {
         providerKeys = Dictionary(registry.providerKeys.map { ($0.identifier, $0) }, uniquingKeysWith: { $1 })
         topics = Dictionary(registry.topics.map { ($0.topic, $0) }, uniquingKeysWith: { $1 })
         enrolmentKeys = Dictionary(registry.enrolmentKeys.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
         sendTokens = Dictionary(registry.sendTokens.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
-        generation = context.policy.generation
     }
 
     /// Answers a request. Returns false if the request is about something else.
@@ -192,17 +203,41 @@ final class AccessRoutes {
                 return
             }
             update(self)
-            generation += 1
-            let policy = AccessPolicy(
-                generation: generation,
-                providerKeys: Array(providerKeys.values),
-                topics: Array(topics.values),
-                enrolmentKeys: Array(enrolmentKeys.values),
-                sendTokens: Array(sendTokens.values),
-                log: context.log
-            )
-            context.replacePolicy(policy)
+            publish()
             respond(answer)
         }
+    }
+
+    /// Other nodes have changed what every node has: reads it again. It is read between two changes of this node, so
+    /// that none of them is overwritten. If that fails, the node's thread asks again.
+    private func renew(_ version: Int64) {
+        isChanging = true
+        changes.readShared { [unowned self] result in
+            defer { changed() }
+            isRenewing = false
+            switch result {
+            case .success(let registry):
+                take(registry)
+                publish()
+                changes.whenRead?(version)
+            case .failure(let error):
+                context.log.warning(
+                    "the changes of other nodes are not read: \(error)", kind: "shared registry")
+            }
+        }
+    }
+
+    /// Gives every shard a policy of the present records.
+    private func publish() {
+        generation += 1
+        let policy = AccessPolicy(
+            generation: generation,
+            providerKeys: Array(providerKeys.values),
+            topics: Array(topics.values),
+            enrolmentKeys: Array(enrolmentKeys.values),
+            sendTokens: Array(sendTokens.values),
+            log: context.log
+        )
+        context.replacePolicy(policy)
     }
 }

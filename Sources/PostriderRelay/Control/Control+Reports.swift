@@ -36,6 +36,7 @@ extension Control.Status.Counters {
             expired: tally.expired,
             replaced: tally.replaced,
             discarded: tally.discarded,
+            moved: tally.moved == 0 ? nil : tally.moved,
             dropped: Dictionary(uniqueKeysWithValues: Tally.Drop.allCases.map { ("\($0)", tally[$0]) }),
             isBalanced: report.isBalanced
         )

@@ -21,6 +21,8 @@ final class ControlHandler {
     let captureWaiters: CaptureWaiters?
     /// Programs that follow the events of devices.
     let events: DeviceEventFeed
+    /// Answers requests about the nodes of a cluster; nil without a cluster.
+    private let nodes: NodeRoutes?
     /// Makes links to sign in to the console; nil if it is off.
     let console: ConsoleRoutes?
 
@@ -28,7 +30,8 @@ final class ControlHandler {
     init(
         _ registry: Registry, _ context: ShardContext, _ changes: RegistryChanges, _ queries: ShardQueries,
         _ bench: TestBench? = nil, _ captureWaiters: CaptureWaiters? = nil,
-        _ directory: DeviceDirectory? = nil, signer: EvidenceSigner? = nil, console: ConsoleRoutes? = nil
+        _ directory: DeviceDirectory? = nil, signer: EvidenceSigner? = nil, console: ConsoleRoutes? = nil,
+        nodes: NodeRoutes? = nil
     ) {
         self.context = context
         self.changes = changes
@@ -36,6 +39,7 @@ final class ControlHandler {
         self.bench = bench
         self.captureWaiters = captureWaiters
         self.console = console
+        self.nodes = nodes
         let directory = directory ?? DeviceDirectory(context, changes, PresenceExchange())
         events = directory.events
         access = AccessRoutes(registry, context, changes)
@@ -66,6 +70,9 @@ final class ControlHandler {
         case ("PUT", "console-links", let name?): makeConsoleLink(name, body, respond)
         case ("GET", "history", nil) where console != nil: respond(Self.answer(console?.history.answer))
         case ("GET", "channels", nil): ChannelRoutes(queries: queries).list(query, respond)
+        case ("GET", "nodes", nil), ("PUT", "drained-nodes", _?):
+            guard let nodes else { return respond(Self.refusal(404, Self.notANode)) }
+            nodes.handle(drain: name, respond)
         case (_, "devices", _) where devices.handle(method, name, query, body, respond): break
         case _ where access.handle(method, parts[1], name, body: body, respond): break
         default: respond(Self.refusal(404, "There is no \(method) \(path) on the control socket."))
@@ -85,6 +92,9 @@ final class ControlHandler {
             respond(Self.answer(Control.Status(reports, trace: context.trace.missing)))
         }
     }
+
+    private static let notANode =
+        "This relay is not a node of a cluster: set cluster-address, and a store that several nodes share."
 
     static func answer(_ value: some Encodable) -> Answer {
         let encoder = JSONEncoder()

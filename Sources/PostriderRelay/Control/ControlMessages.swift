@@ -19,10 +19,12 @@ public enum Control {
             public var replaced: UInt64
             /// Not to be stored, and the device was not connected.
             public var discarded: UInt64
+            /// Pending when another node of the cluster took their device over; nil if there were none.
+            public var moved: UInt64?
             /// Dropped, by cause.
             public var dropped: [String: UInt64]
-            /// Whether accepted = delivered + pending + expired + replaced + discarded + dropped, and as many
-            /// notifications wait as `pending` says.
+            /// Whether accepted = delivered + pending + expired + replaced + discarded + dropped + moved, and as
+            /// many notifications wait as `pending` says.
             public var isBalanced: Bool
         }
 

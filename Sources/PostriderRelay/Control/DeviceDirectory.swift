@@ -173,6 +173,17 @@ final class DeviceDirectory {
         return heir
     }
 
+    /// Forgets devices whose home is another node from now on. Their names are free here.
+    func forget(where isElsewhere: (DeviceIdentity) -> Bool) {
+        for (device, entry) in entries where isElsewhere(device) {
+            entries[device] = nil
+            if names[entry.name.key] == device { names[entry.name.key] = nil }
+            for tag in entry.label.tags { count(tag, -1) }
+            let count = (bases[entry.base.key] ?? 1) - 1
+            bases[entry.base.key] = count > 0 ? count : nil
+        }
+    }
+
     private func add(_ entry: DirectoryEntry) {
         entries[entry.label.device] = entry
         bases[entry.base.key, default: 0] += 1

@@ -4,10 +4,14 @@ import PostriderNotifications
 
 /// The presence of devices: whether they are connected, since when, and how they left.
 extension DeviceHome {
-    /// Takes over the presences that the registry has from an earlier process of the relay.
-    func restorePresence(_ registry: Registry) {
+    /// Takes over the presences that the registry has from an earlier process of the relay, or from another node. A
+    /// device that was connected to that node was so until now.
+    func restorePresence(_ registry: Registry, ofNode: Bool) {
         let run =
-            registry.lastRun ?? RelayRun(startedAt: Moment(milliseconds: 0), aliveAt: Moment(milliseconds: 0))
+            registry.lastRun
+            ?? RelayRun(
+                startedAt: Moment(milliseconds: 0),
+                aliveAt: ofNode ? context.now : Moment(milliseconds: 0))
         for record in registry.presences {
             guard let entry = entries[record.device] else { continue }
             var presence = record.presence.after(run)

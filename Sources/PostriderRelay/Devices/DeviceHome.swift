@@ -57,7 +57,8 @@ final class DeviceHome {
         stores.start()
     }
 
-    /// Adds the devices from the store whose home is this shard.
+    /// Adds the devices from the store whose home is this shard: all at the start, or those of partitions that the node
+    /// has taken.
     func restore(_ loaded: LoadedStore) {
         for record in loaded.registry.devices where context.home(of: record.identity) == context.index {
             entries[record.identity] = DeviceEntry(record)
@@ -65,8 +66,8 @@ final class DeviceHome {
         for record in loaded.registry.registrations {
             entries[record.device]?.device.apply(record, &tally, &effects)
         }
-        restorePresence(loaded.registry)
-        precondition(effects.isEmpty, "nothing is pending before it is restored")
+        restorePresence(loaded.registry, ofNode: loaded.partitions != nil)
+        precondition(effects.isEmpty, "nothing is pending for a device before it is restored")
         let strays = entries.distribute(loaded.entries[context.index]) { entry, entries in
             entry.keep(entries)
             tally.accepted += UInt64(entries.count)
@@ -107,7 +108,7 @@ final class DeviceHome {
     func offer(_ notification: Notification, _ address: ReplyAddress) {
         // Another node may have sent it before it knew that this one does not serve the device any more.
         let device = notification.device
-        guard !context.outbox.isElsewhere(device) else { return refuse(address, .serviceUnavailable) }
+        guard !isElsewhere(device) else { return refuse(address, .serviceUnavailable) }
         guard let entry = entries[device] else { return refuse(address, .badDeviceToken) }
         offer(notification, at: context.rows.draw(), to: entry, address)
     }
@@ -269,12 +270,12 @@ final class DeviceHome {
         changes.apply(device + (tags.isEmpty ? [] : [.putLabel(label)])) {
             [unowned self] result in
             let isDurable = result.isSuccess
-            if isDurable {
+            if isDurable, !isElsewhere(record.identity) {
                 let entry = DeviceEntry(record)
                 entries[record.identity] = entry
                 context.outbox.send(.control(.enrolled(record, tags)), to: 0)
                 tell(.enrolled, of: entry)
-            } else {
+            } else if !isDurable {
                 context.enrolmentUses.giveBack(key)
             }
             let message = DeviceLifecycleMessage.enrolled(address, record.identity, isDurable: isDurable)

@@ -56,6 +56,13 @@ final class StoreRequests {
         timer.arm(afterMilliseconds: max(1, Limits.acknowledgementMilliseconds - waited))
     }
 
+    /// Has the ledger store everything that was deferred, late or not.
+    func storeAll() {
+        while let queued = deferred.takeFirst(lateAt: nil) {
+            context.outbox.send(.store(queued, postedAt: context.scheduler.now))
+        }
+    }
+
     /// The current moment, by which acknowledgements are timed.
     private var moment: SendTime { SendTime(nanoseconds: context.scheduler.now, turn: turn) }
 }

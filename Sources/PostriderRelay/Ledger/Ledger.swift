@@ -1,3 +1,4 @@
+import PostriderCluster
 import PostriderNotifications
 
 /// The only writer of the store. A batch is what arrived during the last commit, and what the ``GroupCommitPolicy``
@@ -9,13 +10,13 @@ final class Ledger {
     private let shardCount: Int
     private let post: (ShardMessage, Int) -> Void
     private let copy: Copy
+    private let take: Take
     private let log: Log
     private let measures: LedgerMeasures
     private var waiting = WaitingCommands()
     private let time: LedgerTime
     private var gather: GroupCommitPolicy
-    private var isCommitting = false
-    private var isClosed = false
+    private var phase = Phase.idle
     private var owed = OwedRemovals()
     private let rest: Rest
     private var onClosed: (() -> Void)?
@@ -23,15 +24,20 @@ final class Ledger {
     /// Decides when it is logged that batches are not stored.
     private var trouble = FailureEpisodes()
 
+    private enum Phase { case idle, committing, closed }
+
     /// Sets the timer for ``Ledger/settleOwed()``, in milliseconds, in place of an earlier one.
     typealias Rest = (Int) -> Void
 
     /// Copies a snapshot on another thread, and tells the shard.
     typealias Copy = (any StoreSnapshot, BackupRequest) -> Void
 
+    /// Reads partitions that the node has taken, and gives them to the shards.
+    typealias Take = (Set<Partition>, QueueRow) -> Void
+
     /// A ledger over `store`. `post` sends a message to a shard. `copy` copies a snapshot and posts
     /// ``RegistryMessage/applied(ticket:_:)`` at its end. `rest` and `time` are timers and the clock. `onClosed` is
-    /// called after a ``LedgerCommand/close``.
+    /// called after a ``LedgerCommand/close``. Without a cluster nothing is taken.
     init(
         store: any Store,
         shardCount: Int,
@@ -42,6 +48,7 @@ final class Ledger {
         time: LedgerTime,
         measures: LedgerMeasures = LedgerMeasures(),
         gather: GroupCommitPolicy = GroupCommitPolicy(),
+        take: @escaping Take = { _, _ in preconditionFailure("a relay without a cluster takes nothing") },
         onClosed: @escaping () -> Void
     ) {
         self.store = store
@@ -53,13 +60,14 @@ final class Ledger {
         self.time = time
         self.measures = measures
         self.gather = gather
+        self.take = take
         self.onClosed = onClosed
     }
 
     /// Takes commands in the order of their arrival. After a ``LedgerCommand/close`` nobody waits for answers any more,
     /// and the commands of shards whose connections are gone are not needed.
     func receive(_ commands: [LedgerCommand]) {
-        guard !isClosed else { return }
+        guard phase != .closed else { return }
         waiting.add(commands)
         commitNext()
     }
@@ -70,7 +78,7 @@ final class Ledger {
     /// Begins a commit of what has arrived, unless one is under way, which continues when it ends, or more commands are
     /// waited for.
     private func commitNext() {
-        while !isCommitting, waiting.count > 0 {
+        while phase == .idle, waiting.count > 0 {
             if waiting.canAllWait, let deadline = gather.waits(with: waiting.count, at: time.now()) {
                 return time.alarm(deadline)
             }
@@ -92,10 +100,10 @@ final class Ledger {
             finish(batch, .success(()))
             return
         }
-        isCommitting = true
+        phase = .committing
         let began = time.now()
         store.commit(batch.queue) { [self] result in
-            isCommitting = false
+            phase = .idle
             measures.ended(result, of: batch.queue, began: began, at: time.now())
             let early = waiting.count + time.arrived()
             gather.ended(answered: batch.queue.enqueued.count, early: early, began: began, at: time.now())
@@ -103,7 +111,7 @@ final class Ledger {
             note(result, of: batch.queue)
             tell(batch, result)
             finish(batch, result)
-            if owed.goesFirst, !isClosed { commit(LedgerBatch()) }
+            if owed.goesFirst, phase != .closed { commit(LedgerBatch()) }
             commitNext()
         }
     }
@@ -129,7 +137,7 @@ final class Ledger {
 
     /// The pause is over: tries the owed removals again, unless a batch has done so meanwhile or is under way.
     func settleOwed() {
-        guard !owed.isEmpty, !isCommitting, !isClosed else { return }
+        guard !owed.isEmpty, phase == .idle else { return }
         var batch = LedgerBatch()
         batch.endsDoubt = true
         commit(batch)
@@ -181,6 +189,10 @@ final class Ledger {
                     load.device.home(among: shardCount))
             }
         }
+        for reading in batch.readings {
+            let result = Result { () throws(StoreError) in try store.loadRegistry() }
+            post(.registry(.read(ticket: reading.ticket, result)), reading.shard)
+        }
         for backup in batch.backups {
             do throws(StoreError) {
                 copy(try store.snapshot(), backup)
@@ -188,8 +200,9 @@ final class Ledger {
                 post(.registry(.applied(ticket: backup.ticket, .failure(error))), backup.shard)
             }
         }
+        for taking in batch.takings { take(taking.partitions, taking.above) }
         if batch.closes {
-            isClosed = true
+            phase = .closed
             waiting = WaitingCommands()
             store.close()
             onClosed?()

@@ -1,3 +1,4 @@
+import PostriderCluster
 import PostriderNotifications
 
 /// Commands to the ledger, sorted for one transaction.
@@ -10,7 +11,10 @@ struct LedgerBatch {
     /// The shards that want to know the result of the batch.
     var confirmations: [(shard: Int, ticket: UInt64)] = []
     var loads: [(device: DeviceIdentity, rows: [QueueRow])] = []
+    /// The shards that want to know what every node has of the registry.
+    var readings: [(shard: Int, ticket: UInt64)] = []
     var backups: [BackupRequest] = []
+    var takings: [(partitions: Set<Partition>, above: QueueRow)] = []
     var closes = false
     /// Whether the batch also has to let the store remove doubtful rows.
     var endsDoubt = false
@@ -38,10 +42,14 @@ struct LedgerBatch {
             loads.append((device, rows))
         case .apply(let changes, let shard, let ticket):
             registryChanges.append((changes, shard, ticket))
+        case .readShared(let shard, let ticket):
+            readings.append((shard, ticket))
         case .confirm(let shard, let ticket):
             confirmations.append((shard, ticket))
         case .backUp(let order):
             backups.append(order)
+        case .take(let partitions, let row):
+            takings.append((partitions, row))
         case .close:
             closes = true
         }

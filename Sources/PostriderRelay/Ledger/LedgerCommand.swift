@@ -1,3 +1,4 @@
+import PostriderCluster
 import PostriderNotifications
 
 /// The commands of shards to the ledger.
@@ -12,10 +13,14 @@ enum LedgerCommand: Sendable {
     case load(DeviceIdentity, [QueueRow])
     /// Apply changes to the registry, all or none, then tell the shard.
     case apply([RegistryChange], shard: Int, ticket: UInt64)
+    /// Read what every node of the cluster has of the registry, then tell the shard.
+    case readShared(shard: Int, ticket: UInt64)
     /// Tell the shard when everything before this is committed, or could not be.
     case confirm(shard: Int, ticket: UInt64)
     /// Copy the store as it is after everything before this is committed, then tell the shard.
     case backUp(BackupRequest)
+    /// Read partitions that the node has taken, and give them to the shards. Their rows begin above this one.
+    case take(Set<Partition>, above: QueueRow)
     /// Commit everything before this, then close the store and stop.
     case close
 
@@ -23,7 +28,7 @@ enum LedgerCommand: Sendable {
     var canWait: Bool {
         switch self {
         case .store, .settle, .receipt, .confirm: true
-        case .load, .apply, .backUp, .close: false
+        case .load, .apply, .readShared, .backUp, .take, .close: false
         }
     }
 }

@@ -1,27 +1,9 @@
+import PostriderCluster
 import PostriderCrypto
 import PostriderNotifications
 import PostriderProviderAPI
 import PostriderSystem
 import PostriderTransport
-
-/// What the store held at start-up.
-struct LoadedStore: Sendable {
-    var registry: Registry
-    /// By shard: the queue entries of its devices, in the order of rows.
-    var entries: [[QueueEntry]]
-    var lastRow: QueueRow
-    /// All receipts, in the order of rows.
-    var receipts: [Receipt]
-
-    /// Reads everything that the shards need.
-    init(_ store: any Store, shards: Int) throws(StoreError) {
-        registry = try store.loadRegistry()
-        var entries = [[QueueEntry]](repeating: [], count: shards)
-        lastRow = try store.scanQueue { entries[$0.device.home(among: shards)].append($0) }
-        self.entries = entries
-        receipts = try store.loadReceipts()
-    }
-}
 
 /// The thread of the ledger: a loop with a mailbox and no sockets.
 struct LedgerThread: Sendable {
@@ -30,6 +12,8 @@ struct LedgerThread: Sendable {
     let measures: LedgerMeasures
     let log: Log
     let openStore: @Sendable () throws(StoreError) -> any Store
+    /// From which rows are drawn. They rise above those of partitions before these are served.
+    let rows: RowSequence
 
     /// Opens and reads the store on a new thread, which then serves the ledger until it is closed.
     func start() async throws -> LoadedStore {
@@ -79,6 +63,7 @@ struct LedgerThread: Sendable {
                 alarm: { alarm.arm(at: $0) },
                 arrived: { mailboxes.ledger.count }),
             measures: measures,
+            take: { take($0, above: $1, from: store) },
             onClosed: { [unowned loop] in
                 loop.stop()
                 closed.countDown()
@@ -91,6 +76,22 @@ struct LedgerThread: Sendable {
             messages.removeAll(keepingCapacity: true)
         }
         return ledger
+    }
+
+    /// Reads partitions that the node has taken, gives them to the shards, and tells the node's thread. Pushes wait
+    /// meanwhile, so it is one piece of work for all partitions that a node takes at a time.
+    private func take(_ partitions: Set<Partition>, above row: QueueRow, from store: any Store) {
+        guard let store = store as? any PartitionStore else {
+            preconditionFailure("a node's ledger has the store of a node")
+        }
+        do throws(StoreError) {
+            let loaded = try LoadedStore(store, partitions, shards: mailboxes.shards.count)
+            rows.rise(above: max(row, loaded.lastRow))
+            mailboxes.postToAllShards(.registry(.taken(loaded)))
+            mailboxes.node?.events.postEvenIfFull(.taken(partitions))
+        } catch {
+            mailboxes.node?.events.postEvenIfFull(.notTaken(partitions, error))
+        }
     }
 
     /// Copies a snapshot on a thread of its own, so that pushes do not wait for it.

@@ -4,6 +4,11 @@ import PostriderNotifications
 final class RegistryChanges {
     private let context: ShardContext
     private var waiting: [UInt64: (Result<Void, StoreError>) -> Void] = [:]
+    private var readers: [UInt64: (Result<Registry, StoreError>) -> Void] = [:]
+    /// Called with the version of what every node of the cluster has, when other nodes have changed it; on shard 0.
+    var whenSharedChanged: ((Int64) -> Void)?
+    /// Called when the shards have what had this version.
+    var whenRead: ((Int64) -> Void)?
 
     init(_ context: ShardContext) { self.context = context }
 
@@ -21,6 +26,19 @@ final class RegistryChanges {
     func backUp(to directory: String, then: @escaping (Result<Void, StoreError>) -> Void) {
         let order = BackupRequest(directory: directory, shard: context.index, ticket: ticket(for: then))
         context.outbox.send(.backUp(order))
+    }
+
+    /// Has the ledger read what every node of the cluster has. `then` gets it as it is after everything that the shard
+    /// has asked for so far.
+    func readShared(then: @escaping (Result<Registry, StoreError>) -> Void) {
+        let ticket = context.drawNumber()
+        readers[ticket] = then
+        context.outbox.send(.readShared(shard: context.index, ticket: ticket))
+    }
+
+    /// The ledger has read.
+    func read(_ ticket: UInt64, _ result: Result<Registry, StoreError>) {
+        readers.removeValue(forKey: ticket)?(result)
     }
 
     /// The ledger has answered.

@@ -18,18 +18,20 @@ final class Outbox {
     private var toNodes: [NodeMessage] = []
     /// Where devices have their homes; nil without a cluster, where all have them on this relay.
     var places: PartitionPlaces?
+    private let serving: ServingTime?
 
-    /// The outbox of shard `ownIndex`; nil for the ledger or the trace. `nodes` takes messages for other nodes; nil
-    /// without a cluster.
+    /// The outbox of shard `ownIndex`; nil for the ledger or the trace. `nodes` takes messages for other nodes, and
+    /// `serving` is the time of this one; nil without a cluster.
     init(
         ownIndex: Int?, shards: [Post<ShardMessage>], ledger: @escaping Post<LedgerCommand>,
-        nodes: Post<NodeMessage>? = nil
+        nodes: Post<NodeMessage>? = nil, serving: ServingTime? = nil
     ) {
         precondition(ownIndex.map(shards.indices.contains) ?? true, "a shard is one of the shards")
         self.ownIndex = ownIndex
         self.shards = shards
         self.ledger = ledger
         self.nodes = nodes
+        self.serving = serving
         toShards = Array(repeating: [], count: shards.count)
     }
 
@@ -54,9 +56,10 @@ final class Outbox {
         }
     }
 
-    /// Whether another node may serve a device, or none does.
-    func isElsewhere(_ device: DeviceIdentity) -> Bool {
-        places.map { $0.place(of: device) != .here } ?? false
+    /// Whether another node may serve a device, or none does, at this moment of the monotonic clock.
+    func isElsewhere(_ device: DeviceIdentity, at now: UInt64) -> Bool {
+        if let serving, !serving.includes(now) { return true }
+        return places.map { $0.place(of: device) != .here } ?? false
     }
 
     /// Whether another node may decide about the channels of an app, or none does.

@@ -1,4 +1,5 @@
 import PostriderChannels
+import PostriderCluster
 import PostriderCourier
 import PostriderNotifications
 import PostriderProviderAPI
@@ -81,10 +82,19 @@ enum ChannelMessage: Sendable {
 enum RegistryMessage: Sendable {
     /// From the ledger to the shard that asked: its changes (or its backup) are durable, or have failed.
     case applied(ticket: UInt64, Result<Void, StoreError>)
+    /// From the ledger to the shard that asked: what every node of the cluster has.
+    indirect case read(ticket: UInt64, Result<Registry, StoreError>)
+    /// To shard 0 of a node: other nodes have changed what every node has, which has this version now.
+    case sharedChanged(version: Int64)
     /// To every shard: ``PolicyInForce`` has a newer access policy, of at least this generation.
     case policyChanged(generation: UInt64)
     /// To every shard of a node: devices have their homes there from now on.
     case placed(PartitionPlaces)
+    /// From the ledger to every shard of a node: what the store has of partitions that the node has taken.
+    indirect case taken(LoadedStore)
+    /// To every shard of a node: other nodes are to have these partitions. Each shard tells the node's thread when it
+    /// has forgotten their devices.
+    case leave(Set<Partition>, ticket: UInt64)
 }
 
 /// The messages about the operator's questions.

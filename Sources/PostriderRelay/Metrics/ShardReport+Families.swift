@@ -51,6 +51,7 @@ extension ShardReport {
         ends.add(tally.expired, ("cause", "expired"))
         ends.add(tally.replaced + tally.recalled, ("cause", "replaced"))
         ends.add(tally.discarded, ("cause", "discarded"))
+        ends.add(tally.moved, ("cause", "moved"))
         for drop in Tally.Drop.allCases { ends.add(tally[drop], ("cause", "dropped_\(drop)")) }
         var delivery = MetricFamily(
             "postrider_delivery_seconds", .histogram,

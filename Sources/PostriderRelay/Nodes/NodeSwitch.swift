@@ -25,20 +25,6 @@ final class NodeSwitch {
         let log: Log
     }
 
-    /// How much was passed on, for metrics.
-    struct Counters: Equatable {
-        /// Pushes of this node's providers that were sent to other nodes.
-        var sent: UInt64 = 0
-        /// Pushes of other nodes' providers.
-        var received: UInt64 = 0
-        /// Pushes that were refused with 429, because too much waits for their node.
-        var refused: UInt64 = 0
-        /// Pushes that were answered with 503, because the link to their node was not there or has ended.
-        var lost: UInt64 = 0
-        /// Broadcasts that a node was not sent, or a shard of this node, because too much waited for it.
-        var lostBroadcasts: UInt64 = 0
-    }
-
     /// The requests that wait for an answer over one link.
     struct Waiting {
         var pushes: Set<ReplyAddress> = []
@@ -51,7 +37,7 @@ final class NodeSwitch {
     let around: Surroundings
     /// What waits for an answer over each link that this node has opened.
     var waiting: [Int: Waiting] = [:]
-    var counters = Counters()
+    var counters = NodeTraffic()
 
     init(_ surroundings: Surroundings) { around = surroundings }
 

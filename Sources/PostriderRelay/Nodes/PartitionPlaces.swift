@@ -2,7 +2,7 @@ import PostriderCluster
 import PostriderNotifications
 
 /// Where the devices of each partition have their home, as one node knows it at one moment.
-struct PartitionPlaces: Sendable {
+struct PartitionPlaces: Equatable, Sendable {
     /// Where a device has its home.
     enum Place: Equatable {
         /// On this node.
@@ -12,6 +12,9 @@ struct PartitionPlaces: Sendable {
         /// Nobody serves it at the moment, or its node cannot be reached.
         case nowhere
     }
+
+    /// No device has a place, as before a node is a member of its cluster.
+    static let nowhere = PartitionPlaces(Array(repeating: .nowhere, count: Partition.count))
 
     private let places: [Place]
     /// The links to all nodes that serve anything, in order.

@@ -9,6 +9,10 @@ final class RowSequence: Sendable {
     /// A counter that continues after `last`, the highest row that was ever used.
     init(after last: QueueRow) { self.last = Atomic(last.value) }
 
+    /// Continues above a row, unless the counter is above it already: rows of a node that takes devices over are above
+    /// those of their earlier node.
+    func rise(above row: QueueRow) { last.max(row.value, ordering: .relaxed) }
+
     /// A row that was never used before.
     func draw() -> QueueRow { QueueRow(last.add(1, ordering: .relaxed).newValue) }
 }

@@ -32,7 +32,7 @@ final class Shard {
     /// Reused for each turn.
     private var ownMessages: [ShardMessage] = []
     private var timers = Timers()
-    private var hooks: Hooks
+    private(set) var hooks: Hooks
 
     private struct Timers {
         var sweep: (any LoopTimer)?
@@ -42,7 +42,7 @@ final class Shard {
     }
 
     /// What a shard reports to its thread.
-    private struct Hooks {
+    struct Hooks {
         /// Passes on this shard's report for the measurement of this number.
         let measured: (ShardReport, UInt64) -> Void
         /// Called once when the drain is over: every push is answered and every connection closed.
@@ -53,6 +53,8 @@ final class Shard {
         let renew: () -> ShardSettings?
         /// These settings are applied.
         let renewed: () -> Void
+        /// Tells the node's thread that the devices of the partitions of this ticket are forgotten.
+        let left: (UInt64) -> Void
     }
 
     /// How often expired notifications of absent devices are looked for.
@@ -64,12 +66,12 @@ final class Shard {
         onMeasured: @escaping (ShardReport, UInt64) -> Void = { _, _ in },
         onDrained: @escaping () -> Void = {}, onStop: @escaping () -> Void = {},
         onSettingsChanged: @escaping () -> ShardSettings? = { nil },
-        onSettingsApplied: @escaping () -> Void = {}
+        onSettingsApplied: @escaping () -> Void = {}, onLeft: @escaping (UInt64) -> Void = { _ in }
     ) {
         self.context = context
         hooks = Hooks(
             measured: onMeasured, drained: onDrained, stop: onStop, renew: onSettingsChanged,
-            renewed: onSettingsApplied)
+            renewed: onSettingsApplied, left: onLeft)
         context.quotas.replace(settings.quotas)
         changes = RegistryChanges(context)
         queries = ShardQueries(context)
@@ -177,12 +179,7 @@ final class Shard {
         case .web(.findDevice(let send, let address)): find(send, address)
         case .web(let message): web.take(message)
         case .edge(let message): devices.edges.take(message)
-        case .registry(.applied(let ticket, let result)): changes.applied(ticket, result)
-        case .registry(.policyChanged):
-            context.updatePolicy()
-            if !context.quotas.areNone { home.chargeAll() }
-            channels.removeForbidden()
-        case .registry(.placed(let places)): devices.edges.change(to: places)
+        case .registry(let message): handle(message)
         case .control(.question(let question, let id, let asker)):
             context.outbox.send(.control(.reply(reply(to: question), id: id)), to: asker)
         case .control(.reply(let reply, let id)): queries.collect(reply, id)

@@ -63,7 +63,7 @@ final class ShardContext {
         for _ in 0..<draws {
             let identity = DeviceIdentity(
                 high: random.next(), low: UInt32(truncatingIfNeeded: random.next()))
-            if !outbox.isElsewhere(identity), isFit(identity) { return identity }
+            if !outbox.isElsewhere(identity, at: scheduler.now), isFit(identity) { return identity }
         }
         return nil
     }

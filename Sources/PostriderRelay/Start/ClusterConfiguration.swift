@@ -26,6 +26,9 @@ extension RelayConfiguration {
         /// Opens the store of the node's ledger with the claim of a membership, on the ledger's thread. Each membership
         /// needs another one.
         public var openStore: @Sendable (MemberClaim, Log) throws(StoreError) -> any PartitionStore
+        /// Called with a part of a sentence when other nodes have declared this one dead and may have its devices. The
+        /// relay serves nobody any more, and is to be stopped.
+        public var whenLost: @Sendable (String) -> Void = { _ in }
 
         /// Creates the configuration of a node.
         public init(

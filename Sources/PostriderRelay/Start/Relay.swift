@@ -51,13 +51,23 @@ public final class Relay: Sendable {
             try Listener.requireFree(address)
         }
         let (mailboxes, latches) = (
-            try RelayMailboxes(shards: configuration.shards), RelayLatches(shards: configuration.shards)
+            try RelayMailboxes(shards: configuration.shards, isNode: configuration.cluster != nil),
+            RelayLatches(shards: configuration.shards)
         )
         let ledgerMeasures = LedgerMeasures()
+        let rows = RowSequence(after: QueueRow(0))
+        let (node, openStore) = try await startNode(configuration, mailboxes, log, openStore)
         let ledger = LedgerThread(
             mailboxes: mailboxes, closed: latches.closed, measures: ledgerMeasures, log: log,
-            openStore: openStore)
-        let loaded = try await ledger.start()
+            openStore: openStore, rows: rows)
+        let loaded: LoadedStore
+        do {
+            loaded = try await ledger.start()
+        } catch {
+            await node?.leave()
+            await node?.stop()
+            throw error
+        }
         let policy = AccessPolicy(
             generation: 1,
             providerKeys: loaded.registry.providerKeys,
@@ -72,16 +82,18 @@ public final class Relay: Sendable {
                 program: program, mailbox: mailboxes.programs, before: loaded.departures, log: log
             ).start()
         }
+        // A row that never reached the disk may be in the trace.
+        rows.rise(above: max(loaded.lastRow, tracedRow))
         let parts = RelayParts(
             tls: tls,
             gate: ConnectionLimiter(configuration.sourceLimits),
             mailboxes: mailboxes,
             latches: latches,
-            // A row that never reached the disk may be in the trace.
-            rows: RowSequence(after: max(loaded.lastRow, tracedRow)),
+            rows: rows,
             policies: PolicyInForce(policy),
             settings: SettingsInForce(configuration),
             ledgerMeasures: ledgerMeasures,
+            node: node,
             trace: trace,
             log: log
         )
@@ -109,7 +121,23 @@ public final class Relay: Sendable {
         }
         guard let listening else { preconditionFailure("a relay has at least one shard") }
         await parts.latches.ready.reachesZero()
+        parts.mailboxes.node?.events.postEvenIfFull(.ready)
         return Relay(listening, console: console, parts)
+    }
+
+    /// Opens the store of the ledger, on the ledger's thread.
+    private typealias OpenStore = @Sendable () throws(StoreError) -> any Store
+
+    /// Makes the relay a member of its cluster, if it has one. Returns how its ledger opens the store.
+    private static func startNode(
+        _ configuration: RelayConfiguration, _ mailboxes: RelayMailboxes, _ log: Log,
+        _ openStore: @escaping OpenStore
+    ) async throws -> (NodeThread?, OpenStore) {
+        guard let cluster = configuration.cluster, let boxes = mailboxes.node else { return (nil, openStore) }
+        let node = NodeThread(
+            cluster: cluster, mailboxes: mailboxes, node: boxes, tls: try NodeTLS(cluster), log: log)
+        let claim = try await node.start()
+        return (node, { () throws(StoreError) in try cluster.openStore(claim, log) })
     }
 
     /// Opens the trace, if there is to be one, and returns its highest row.
@@ -140,6 +168,7 @@ public final class Relay: Sendable {
     /// - Throws: a sentence that names the faulty file; then nothing has changed.
     public func reload(_ configuration: RelayConfiguration) async throws(CryptoError) {
         try parts.tls.renew(configuration)
+        if let cluster = configuration.cluster { try parts.node?.tls.renew(cluster) }
         parts.gate.change(configuration.sourceLimits)
         let mailboxes = parts.mailboxes
         let applied = CountDownLatch(from: mailboxes.shards.count)
@@ -153,10 +182,13 @@ public final class Relay: Sendable {
     /// is on the disk.
     public func stop() async {
         let (mailboxes, latches) = (parts.mailboxes, parts.latches)
+        // While other nodes take the partitions over, pushes and devices go on.
+        await parts.node?.leave()
         mailboxes.postToAllShards(.lifecycle(.drain))
         await latches.drained.reachesZero()
         mailboxes.ledger.postEvenIfFull(.close)
         await latches.closed.reachesZero()
+        await parts.node?.stop()
         mailboxes.postToAllShards(.lifecycle(.stop))
         await latches.stopped.reachesZero()
         mailboxes.programs.postEvenIfFull(.close)

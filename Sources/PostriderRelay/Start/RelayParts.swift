@@ -17,6 +17,8 @@ struct RelayParts: Sendable {
     let settings: SettingsInForce
     let ledgerMeasures: LedgerMeasures
     let topicLabels = TopicLabels()
+    /// Nil without a cluster.
+    let node: NodeThread?
     /// Nil if nothing is traced.
     let trace: TraceThread?
     let log: Log

@@ -93,8 +93,10 @@ struct ShardThread: Sendable {
                 settings.quotas = parts.settings.quotas
                 return settings
             },
-            onSettingsApplied: { [parts] in parts.settings.noteApplied() }
+            onSettingsApplied: { [parts] in parts.settings.noteApplied() },
+            onLeft: { mailboxes.node?.events.postEvenIfFull(.left(ticket: $0)) }
         )
+        shard.changes.whenRead = { mailboxes.node?.events.postEvenIfFull(.renewed(version: $0)) }
         loop.busyPollingMicroseconds = configuration.busyPollingMicroseconds
         loop.turnEnded = { [unowned shard] in shard.turnEnded() }
         try loop.attach(mailboxes.shards[index]) { [unowned shard] messages in shard.receive(&messages) }
@@ -151,7 +153,10 @@ struct ShardThread: Sendable {
         }
         let handler = ControlHandler(
             registry, context, shard.changes, shard.queries, configuration.bench,
-            shard.captureWaiters, shard.directory, signer: configuration.signer, console: routes)
+            shard.captureWaiters, shard.directory, signer: configuration.signer, console: routes,
+            nodes: parts.node.map {
+                NodeRoutes(name: $0.cluster.name, mailboxes: $0.node, scheduler: context.scheduler)
+            })
         let pushes = ControlPushes(context, shard.home, shard.providers)
         let access = SocketAccess(user: configuration.user, log: parts.log)
         shard.listeners.append(

@@ -48,11 +48,6 @@ extension Registry {
     }
 }
 
-extension QueueRow {
-    /// The rows of a node begin with its generation, shifted by so many bits.
-    public static let generationShift: Int64 = 40
-}
-
 extension StoreError {
     /// The error for a change about a device of a partition that a node does not have.
     public static func misplaced(_ partition: Partition, node: NodeName) -> StoreError {

@@ -43,7 +43,8 @@ enum StatusCommand: Command {
                 ("  expired", counters.expired),
                 ("  replaced", counters.replaced),
                 ("  discarded", counters.discarded),
-            ] + drops.map { ("  dropped: \($0.key)", $0.value) } + [
+            ] + (counters.moved.map { [("  moved to other nodes", $0)] } ?? [])
+            + drops.map { ("  dropped: \($0.key)", $0.value) } + [
                 ("channels", status.channels),
                 ("subscriptions", status.subscriptions),
                 ("broadcasts", status.broadcasts.accepted),
@@ -56,13 +57,16 @@ enum StatusCommand: Command {
 
     /// Whether every accepted notification is accounted for, by shard and in total.
     private static func balance(_ status: Control.Status) -> String {
-        let equation = "accepted = delivered + pending + expired + replaced + discarded + dropped"
+        let moved = status.counters.moved == nil ? "" : " + moved"
+        let equation = "accepted = delivered + pending + expired + replaced + discarded + dropped\(moved)"
         var lines = [Listing.fact("balance", equation, from: 24)]
         for (index, counters) in status.countersOfShards.enumerated() {
-            let parts = [
-                counters.delivered, counters.pending, counters.expired, counters.replaced, counters.discarded,
-                counters.dropped.values.reduce(0, +),
-            ]
+            let parts =
+                [
+                    counters.delivered, counters.pending, counters.expired, counters.replaced,
+                    counters.discarded,
+                    counters.dropped.values.reduce(0, +),
+                ] + (counters.moved.map { [$0] } ?? [])
             lines.append(
                 Listing.fact(
                     "  shard \(index)",

@@ -24,6 +24,7 @@ struct ServedRelay {
     /// The control socket, which answers only if all shards do.
     private let control: ControlClient
     private let supervision: Supervision
+    private let loss: MembershipLoss
     private let log: Log
 
     /// Starts a relay on a store. It is listening when this returns.
@@ -34,12 +35,6 @@ struct ServedRelay {
         callbacks: CallbackArguments? = nil, spans: SpanArguments? = nil, changes: [RegistryChange] = [],
         log: Log
     ) async throws -> ServedRelay {
-        guard configuration.cluster == nil else {
-            throw CommandFailure(
-                "cluster-address is set, and this version cannot run as a node of a cluster yet: leave it "
-                    + "out.",
-                exitCode: 2)
-        }
         let addresses =
             configuration.providerAddresses.count + configuration.developmentProviderAddresses.count
             + configuration.deviceAddresses.count + (configuration.web?.addresses.count ?? 0)
@@ -61,6 +56,8 @@ struct ServedRelay {
                 return member
             }
         }
+        let loss = MembershipLoss()
+        configuration.cluster?.whenLost = { loss.note($0, log) }
         let sender = try callbacks?.start(for: &configuration, in: place.dataDirectory, log: log)
         let spanSender = try spans?.start(for: &configuration, log: log)
         let audit = try AuditLog(dataDirectory: place.dataDirectory, log: log)
@@ -88,10 +85,11 @@ struct ServedRelay {
                 sockets: configuration.sockets, log: log),
             callbacks: sender, spans: spanSender, audit: audit, requests: requests,
             control: ControlClient(address: configuration.controlAddress),
-            supervision: Supervision(ProcessInfo.processInfo.environment, log: log), log: log)
+            supervision: Supervision(ProcessInfo.processInfo.environment, log: log), loss: loss, log: log)
     }
 
-    /// Reports readiness, reloads on request, waits for the first request to end, drains, and returns the exit code.
+    /// Reports readiness, reloads on request, waits for the first request to end, drains, and returns the exit code:
+    /// not 0 for a node that has lost its membership, so that a supervisor starts it again.
     /// A second request cuts the drain short; no accepted notification is lost by that.
     ///
     /// - Parameter reload: reads the files again that may have changed, and returns what it found. It changes nothing
@@ -135,7 +133,7 @@ struct ServedRelay {
         let code = await outcomes.first { _ in true } ?? 1
         audit.end()
         log.notice(code == 0 ? "ended in good order" : "ended before everybody was answered")
-        return code
+        return loss.hasHappened ? 1 : code
     }
 
     /// Records a reload in the audit.

@@ -89,6 +89,7 @@ def compare(prometheus, status):
     """Every number of the status is among the metrics."""
     counters = status["counters"]
     ends = {("cause", cause): counters[cause] for cause in ("delivered", "expired", "replaced", "discarded")}
+    ends[("cause", "moved")] = counters.get("moved") or 0
     ends |= {("cause", f"dropped_{cause}"): count for cause, count in counters["dropped"].items()}
     broadcasts, trace = status["broadcasts"], status["trace"]
     expected = {

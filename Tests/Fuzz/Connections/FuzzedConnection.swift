@@ -160,7 +160,7 @@ private final class FuzzedLedger {
             case .load(let device, let rows): .push(.loaded(device, asked: rows, .success([])))
             case .confirm(_, let ticket), .apply(_, _, let ticket):
                 .registry(.applied(ticket: ticket, .success(())))
-            case .settle, .receipt, .backUp, .close: nil
+            case .settle, .receipt, .readShared, .backUp, .take, .close: nil
             }
         }
     }

@@ -77,7 +77,7 @@ final class HandLedger {
                 if isDurable { made += changes }
                 return answer(ticket, isDurable)
             case .confirm(_, let ticket): return answer(ticket, isDurable)
-            case .backUp, .close: return nil
+            case .readShared, .backUp, .take, .close: return nil
             }
         }
     }

@@ -71,7 +71,7 @@ final class NodeSwitchTests {
         #expect(answers.map(\.result) == [.rejected(.unregistered, since: Samples.now), .accepted])
         nodes.ended(5)
         #expect(answers.count == 2)
-        #expect(nodes.counters == NodeSwitch.Counters(sent: 2))
+        #expect(nodes.counters == NodeTraffic(sent: 2))
     }
 
     @Test("answers 503 for what is under way when a link ends, and for what comes after that")
@@ -85,7 +85,7 @@ final class NodeSwitchTests {
         push(9, over: 5)
         #expect(answers.map(\.stream) == [1, 3, 5, 9])
         #expect(answers.allSatisfy { $0.result == .rejected(.serviceUnavailable) })
-        #expect(nodes.counters == NodeSwitch.Counters(sent: 4, lost: 4))
+        #expect(nodes.counters == NodeTraffic(sent: 4, lost: 4))
     }
 
     @Test("answers 429 while too much waits for a node")

@@ -157,7 +157,7 @@ struct PresenceJournalTests {
                     isConnected: false, since: Moment(milliseconds: 9), address: "::2", agent: "a/1",
                     ending: .silent)),
         ]
-        fixture.shard.home.restorePresence(registry)
+        fixture.shard.home.restorePresence(registry, ofNode: false)
         #expect(
             try presence(fixture)
                 == DevicePresence(

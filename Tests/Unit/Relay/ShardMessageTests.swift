@@ -2,6 +2,7 @@ import PostriderCluster
 import PostriderCourier
 import PostriderNotifications
 import PostriderProviderAPI
+import PostriderStorage
 import PostriderWebPush
 import RelayFixtures
 import Testing
@@ -158,8 +159,9 @@ struct ShardMessageTests {
         + [
             .registry(.applied(ticket: 1, .success(()))), .registry(.applied(ticket: 1, .failure(failure))),
             .registry(.policyChanged(generation: 2)),
-            .registry(.placed(PartitionPlaces(Array(repeating: .nowhere, count: Partition.count)))),
-        ]
+            .registry(.read(ticket: 1, .success(Registry()))), .registry(.sharedChanged(version: 1)),
+            .registry(.placed(.nowhere)), .registry(.leave([Partition(1)], ticket: 1)),
+        ] + [try? LoadedStore(MemoryStore(), shards: 1)].compactMap { $0 }.map { .registry(.taken($0)) }
         + controls.map { .control($0) } + EdgeSamples.messages.map { .edge($0) }
         + [.edge(.linkEnded(link: 1))] + web.map { .web($0) } + [
             .lifecycle(.drain), .lifecycle(.settingsChanged), .lifecycle(.stop),
@@ -205,6 +207,10 @@ struct ShardMessageTests {
         case .registry(.applied): "applied"
         case .registry(.policyChanged): "policy"
         case .registry(.placed): "places"
+        case .registry(.read): "read registry"
+        case .registry(.sharedChanged): "changed by other nodes"
+        case .registry(.taken): "taken partitions"
+        case .registry(.leave): "leave"
         case .control(.question): "question"
         case .control(.reply): "reply"
         case .control(.measure): "measure"
@@ -238,7 +244,7 @@ struct ShardMessageTests {
     }
 
     @Test("of every kind is looked at")
-    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 48) }
+    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 52) }
 
     @Test("would be seen to hold an object or a closure if it did")
     private func seen() {

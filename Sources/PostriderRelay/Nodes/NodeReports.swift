@@ -1,0 +1,42 @@
+import PostriderCluster
+import Synchronization
+
+/// The cluster as one node sees it, for the operator and for metrics. The thread of the node writes it, and others
+/// read it.
+final class NodeReports: Sendable {
+    /// What the node knows.
+    struct Report: Sendable {
+        /// The cluster, as the database had it at the last answered heartbeat; nil before the first.
+        var view: ClusterView?
+        /// When that was answered, in nanoseconds of the monotonic clock.
+        var seenAt: UInt64 = 0
+        /// The partitions whose devices the node serves.
+        var served = 0
+        /// The nodes to which this one has an open link.
+        var linked: Set<NodeName> = []
+        /// What was sent over links, and what came.
+        var counters = NodeTraffic()
+    }
+
+    private let report = Mutex(Report())
+
+    /// What the node knows now.
+    var current: Report { report.withLock { $0 } }
+
+    /// Replaces what the node knows.
+    func replace(_ newer: Report) { report.withLock { $0 = newer } }
+}
+
+/// How many pushes of one node went over its links.
+struct NodeTraffic: Equatable {
+    /// Pushes of this node's providers that were sent to other nodes.
+    var sent: UInt64 = 0
+    /// Pushes of other nodes' providers.
+    var received: UInt64 = 0
+    /// Pushes that were refused with 429, because too much waits for their node.
+    var refused: UInt64 = 0
+    /// Pushes that were answered with 503, because the link to their node was not there or has ended.
+    var lost: UInt64 = 0
+    /// Broadcasts that a node was not sent, or a shard of this node, because too much waited for it.
+    var lostBroadcasts: UInt64 = 0
+}

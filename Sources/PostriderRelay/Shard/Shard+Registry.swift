@@ -1,0 +1,20 @@
+/// What a shard is told about the registry, and about the partitions of its node.
+extension Shard {
+    func handle(_ message: RegistryMessage) {
+        switch message {
+        case .applied(let ticket, let result): changes.applied(ticket, result)
+        case .read(let ticket, let result): changes.read(ticket, result)
+        case .sharedChanged(let version): changes.whenSharedChanged?(version)
+        case .policyChanged:
+            context.updatePolicy()
+            if !context.quotas.areNone { home.chargeAll() }
+            channels.removeForbidden()
+        case .placed(let places): devices.edges.change(to: places)
+        case .taken(let loaded): moves.take(loaded)
+        case .leave(let partitions, let ticket):
+            moves.leave(partitions) { [hooks] in hooks.left(ticket) }
+        }
+    }
+
+    private var moves: PartitionMoves { PartitionMoves(context, home, changes, directory, channels) }
+}

@@ -1,0 +1,390 @@
+"""Several nodes of one cluster behind a load balancer: stock providers and devices on all of them, and faults meanwhile.
+
+usage: cluster.py POSTRIDER DATABASE FOLDER [--nodes N] [--pushes N] [--devices N] [--fault none|kill|pause|drain]
+                  [--minutes N [--seed N]]
+
+Every push that is answered 200 arrives exactly once after de-duplication, whatever happens to one of the nodes:
+kill       it is killed, and started again when others have its devices
+pause      it is stopped for five seconds, as a virtual machine may be, and goes on
+drain      it is drained, ended in order, and started again
+"""
+
+import argparse
+import asyncio
+import base64
+import dataclasses
+import json
+import logging
+import random
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import grpc
+from aioapns import NotificationRequest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from h2.exceptions import ProtocolError
+
+from device import Device, Gone
+from provider import make_provider
+from relay import Relay, require, say
+
+TOPIC = "com.example.app"
+KEY = "CLUSTERKEY"
+TEAM = "CLUSTERTEAM"
+HOST = "127.0.0.1"
+IN_FLIGHT = 50
+# No node is away from the others for longer than a lease and what a loaded machine adds to it.
+PATIENCE_SECONDS = 60
+
+
+def free_port():
+    with socket.socket() as some:
+        some.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        some.bind((HOST, 0))
+        return some.getsockname()[1]
+
+
+class Node:
+    """One relay of the cluster."""
+
+    def __init__(self, program, database, folder, name):
+        self.program = program
+        self.name = name
+        self.folder = folder / name
+        self.folder.mkdir()
+        self.control = f"unix:{self.folder}/control"
+        self.provider_port, self.device_port, self.cluster_port = free_port(), free_port(), free_port()
+        self.arguments = [
+            "serve",
+            "--store", database,
+            "--accept-unsafe-database", "true",
+            "--data-directory", f"{self.folder}/data",
+            "--certificate", f"{folder}/certificates/relay.pem",
+            "--private-key", f"{folder}/certificates/relay.key",
+            "--provider-address", f"{HOST}:{self.provider_port}",
+            "--device-address", f"{HOST}:{self.device_port}",
+            "--control-address", self.control,
+            "--node-name", name,
+            "--cluster-address", f"{HOST}:{self.cluster_port}",
+            "--cluster-certificate", f"{folder}/nodes/node-{name}.pem",
+            "--cluster-key", f"{folder}/nodes/node-{name}.key",
+            "--cluster-trust", f"{folder}/nodes/authority.pem",
+            "--metrics-address", "off",
+            "--log-level", "info",
+        ]
+        self.process = None
+        self.starts = 0
+
+    async def start(self):
+        self.starts += 1
+        log = open(f"{self.folder}/log-{self.starts}", "wb")
+        self.process = await asyncio.create_subprocess_exec(
+            self.program, *self.arguments, stdout=log, stderr=subprocess.STDOUT)
+
+    async def has_logged(self, words):
+        for _ in range(PATIENCE_SECONDS * 20):
+            if words in self.log:
+                return
+            require(self.process.returncode is None, f"node {self.name} has ended:\n{self.log}")
+            await asyncio.sleep(0.05)
+        sys.exit(f"node {self.name} has not logged '{words}':\n{self.log}")
+
+    @property
+    def log(self):
+        return Path(f"{self.folder}/log-{self.starts}").read_text()
+
+    async def operate(self, *arguments):
+        """Runs an operator's command for this node, and returns what it prints."""
+        process = await asyncio.create_subprocess_exec(
+            self.program, *arguments, "--control", self.control, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        output, _ = await process.communicate()
+        require(process.returncode == 0, f"{arguments} at node {self.name}: {output.decode()}\n{self.log}")
+        return output.decode()
+
+    async def partitions(self):
+        """Returns what the node serves, and the nodes that it sees."""
+        told = json.loads(await self.operate("nodes", "list", "--json"))
+        return told["served"], {node["name"]: node["partitions"] for node in told["nodes"]}, told
+
+
+class LoadBalancer:
+    """Forwards TCP to the nodes in turn, and to the next one if a node does not take the connection."""
+
+    def __init__(self, ports):
+        self.ports = ports
+        self.turn = 0
+
+    async def start(self):
+        self.server = await asyncio.start_server(self.forward, HOST, 0)
+        return self.server.sockets[0].getsockname()[1]
+
+    async def forward(self, reader, writer):
+        for _ in self.ports:
+            self.turn += 1
+            try:
+                far = await asyncio.open_connection(HOST, self.ports[self.turn % len(self.ports)])
+                break
+            except OSError:
+                continue
+        else:
+            return writer.close()
+        await asyncio.gather(self.copy(reader, far[1]), self.copy(far[0], writer))
+
+    async def copy(self, reader, writer):
+        try:
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+        except OSError:
+            pass
+        writer.close()
+
+
+class Cluster:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.folder = Path(arguments.folder)
+        names = "abcdefgh"[: arguments.nodes]
+        for kind, options in [("certificates", ["--name", HOST]), ("nodes", [x for n in names for x in ("--node", n)])]:
+            subprocess.run(
+                [arguments.program, "certificates", "make", str(self.folder / kind), *options],
+                check=True, stdout=subprocess.DEVNULL)
+        self.nodes = [Node(arguments.program, arguments.database, self.folder, name) for name in names]
+        self.accepted = 0
+        # How many pushes got which status, besides 200, and how often a connection ended under one.
+        self.refused = {}
+        self.retried = {}
+        self.pushed = []
+        self.stop = asyncio.Event()
+
+    async def start(self):
+        await asyncio.gather(*(node.start() for node in self.nodes))
+        await asyncio.gather(*(node.has_logged("ready: ") for node in self.nodes))
+        await self.is_even()
+        say(f"{len(self.nodes)} nodes share the partitions")
+
+    async def is_even(self):
+        """Waits until every node that runs serves its part of the partitions."""
+        running = [node for node in self.nodes if node.process.returncode is None]
+        for _ in range(PATIENCE_SECONDS * 5):
+            told = [await node.partitions() for node in running]
+            served = [number for number, _, _ in told]
+            linked = all(n.get("isLinked", True) for _, _, t in told for n in t["nodes"])
+            if sum(served) == 1024 and max(served) - min(served) <= 1 and linked:
+                return
+            await asyncio.sleep(0.2)
+        sys.exit(f"the partitions are not shared: {told}\n" + "\n".join(node.log for node in running))
+
+    async def configure(self):
+        """Adds a key, a topic and an enrolment key at the first node."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        file = self.folder / f"AuthKey_{KEY}.p8"
+        file.write_bytes(key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+        file.chmod(0o600)
+        first = self.nodes[0]
+        await first.operate("keys", "add", str(file), "--key-id", KEY, "--team-id", TEAM)
+        await first.operate("topics", "add", TOPIC, "--team-id", TEAM)
+        printed = await first.operate("enrolment-keys", "add", "all", "--json")
+        enrolment_key = json.loads(printed)["key"]
+        for node in self.nodes[1:]:
+            # The change that was made last.
+            while "all" not in await node.operate("enrolment-keys", "list"):
+                await asyncio.sleep(0.05)
+        say("what was added at one node is known to the others")
+        balancer = LoadBalancer([node.device_port for node in self.nodes])
+        return Relay(
+            provider_endpoint=(HOST, 0), development_endpoint=(HOST, 0),
+            device_endpoint=(HOST, await balancer.start()), ca=str(self.folder / "certificates/authority.pem"),
+            key=str(file), key_identifier=KEY, team=TEAM, topic=TOPIC, enrolment_key=enrolment_key)
+
+    async def run(self):
+        await self.start()
+        relay = await self.configure()
+        self.devices = [Device(relay, f"device {number}") for number in range(self.arguments.devices)]
+        self.pushed = [set() for _ in self.devices]
+        await asyncio.gather(*(self.join(device) for device in self.devices))
+        say(f"{len(self.devices)} devices are ready")
+        providers = [
+            make_provider(dataclasses.replace(relay, provider_endpoint=(HOST, node.provider_port)))
+            for node in self.nodes
+        ]
+        # Half of the devices are away until the end.
+        stays = [asyncio.create_task(device.stay()) for device in self.devices[::2]]
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number, provider in enumerate(providers):
+                    group.create_task(self.provide(provider, number))
+                await self.make_trouble()
+                self.stop.set()
+        except* asyncio.CancelledError:
+            pass
+        say(f"{self.accepted} pushes were accepted; others got {self.refused}")
+        stays += [asyncio.create_task(device.stay()) for device in self.devices[1::2]]
+        for device, identities in zip(self.devices, self.pushed):
+            for identity in identities:
+                await asyncio.wait_for(device.has_had(identity), PATIENCE_SECONDS)
+        await self.broadcast(relay)
+        for stay in stays:
+            stay.cancel()
+        self.check()
+        for node in self.nodes:
+            node.process.send_signal(signal.SIGTERM)
+        codes = [await node.process.wait() for node in self.nodes]
+        require(codes == [0] * len(codes), f"the nodes end with {codes}:\n" + "\n".join(n.log for n in self.nodes))
+        say("every node has ended in order")
+
+    async def broadcast(self, relay):
+        """Makes a channel at one node, and broadcasts at each of them: every device that stays connected gets all."""
+        own = ["--ca", relay.ca, "--key-file", relay.key, "--key-id", KEY, "--team-id", TEAM, "--topic", TOPIC]
+        places = [["--relay", f"{HOST}:{node.provider_port}"] for node in self.nodes]
+        channel = (await self.command("channels", "create", *places[0], *own)).strip()
+        name = base64.b64decode(channel)
+        for device in self.devices:
+            while True:
+                try:
+                    await device.subscribe(name)
+                    break
+                except RuntimeError:
+                    # Another node decides about the app's channels by now.
+                    await asyncio.sleep(0.1)
+        for place in places:
+            await self.command("send", "--channel", channel, "--payload", "{}", "--expiration", "0", *place, *own)
+        for device in self.devices:
+            async with device.arrived:
+                await asyncio.wait_for(
+                    device.arrived.wait_for(lambda: len(device.broadcasts) >= len(places)), PATIENCE_SECONDS)
+        say("a broadcast at any node reaches every device")
+
+    async def command(self, *arguments):
+        """Runs a command that needs no operator, and returns what it prints."""
+        process = await asyncio.create_subprocess_exec(
+            self.arguments.program, *arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        output, _ = await process.communicate()
+        require(process.returncode == 0, f"{arguments}: {output.decode()}")
+        return output.decode()
+
+    async def join(self, device):
+        """Enrols a device and registers its app. A node may ask it to come back while partitions move."""
+        await device.enrol()
+        while True:
+            try:
+                await device.connect()
+                await device.register()
+                return await device.disconnect()
+            except (grpc.aio.AioRpcError, Gone):
+                await asyncio.sleep(0.1)
+
+    async def provide(self, provider, own):
+        """Pushes through one node, with some under way, until the trouble is over."""
+        room = asyncio.Semaphore(IN_FLIGHT)
+
+        async def push(number):
+            try:
+                await self.push(provider, number)
+            finally:
+                room.release()
+
+        number = own
+        async with asyncio.TaskGroup() as group:
+            while not self.stop.is_set() or number < self.arguments.pushes:
+                await room.acquire()
+                group.create_task(push(number % len(self.devices)))
+                number += len(self.nodes)
+                await asyncio.sleep(0.002)
+
+    async def push(self, provider, number):
+        identity = uuid4()
+        request = NotificationRequest(
+            device_token=self.devices[number].token, message={"aps": {"alert": "x"}}, notification_id=str(identity))
+        while True:
+            try:
+                result = await asyncio.wait_for(provider.send_notification(request), PATIENCE_SECONDS)
+                if result.is_successful:
+                    break
+                self.refused[result.status] = self.refused.get(result.status, 0) + 1
+                require(result.status in ("503", "429"), f"a push got {result.status} {result.description}")
+            except (ConnectionError, ProtocolError) as error:
+                # aioapns uses a connection a little longer than its GOAWAY allows, and leaves the next attempt to us.
+                self.retried[type(error).__name__] = self.retried.get(type(error).__name__, 0) + 1
+            await asyncio.sleep(0.05)
+        self.pushed[number].add(identity.bytes)
+        self.accepted += 1
+
+    async def make_trouble(self):
+        while self.accepted < self.arguments.pushes // 3:
+            await asyncio.sleep(0.05)
+        if self.arguments.minutes == 0:
+            await getattr(self, self.arguments.fault)(self.nodes[-1])
+        chance = random.Random(self.arguments.seed)
+        end = asyncio.get_running_loop().time() + 60 * self.arguments.minutes
+        while asyncio.get_running_loop().time() < end:
+            victim = chance.choice(self.nodes)
+            fault = chance.choice([self.kill, self.pause, self.drain])
+            say(f"{fault.__name__} of node {victim.name}, after {self.accepted} accepted pushes")
+            await fault(victim)
+        while self.accepted < self.arguments.pushes:
+            await asyncio.sleep(0.05)
+
+    async def none(self, victim):
+        pass
+
+    async def kill(self, victim):
+        victim.process.kill()
+        await victim.process.wait()
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        await self.is_even()
+        say(f"the others serve the devices of the killed node after {loop.time() - began:.1f} s")
+        await victim.start()
+        await victim.has_logged("ready: ")
+        await self.is_even()
+        say("the killed node is back")
+
+    async def pause(self, victim):
+        victim.process.send_signal(signal.SIGSTOP)
+        await asyncio.sleep(5)
+        victim.process.send_signal(signal.SIGCONT)
+        await victim.process.wait()
+        say(f"the node that was paused has ended with {victim.process.returncode}")
+        await victim.start()
+        await victim.has_logged("ready: ")
+        await self.is_even()
+
+    async def drain(self, victim):
+        await victim.operate("nodes", "drain", victim.name)
+        while (await victim.partitions())[0] > 0:
+            await asyncio.sleep(0.05)
+        victim.process.send_signal(signal.SIGTERM)
+        require(await victim.process.wait() == 0, victim.log)
+        await victim.start()
+        await victim.has_logged("ready: ")
+        await self.is_even()
+        say("the drained node is back")
+
+    def check(self):
+        copies = sum(device.copies for device in self.devices)
+        for number, (device, pushed) in enumerate(zip(self.devices, self.pushed)):
+            arrived = {identity for _, identity in device.arrivals}
+            missing = [str(UUID(bytes=identity)) for identity in pushed - arrived]
+            require(not missing, f"device {number} misses {missing}")
+        say(f"all {self.accepted} accepted notifications arrived, besides {copies} copies")
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument("program")
+parser.add_argument("database")
+parser.add_argument("folder")
+parser.add_argument("--nodes", type=int, default=3)
+parser.add_argument("--pushes", type=int, default=3000)
+parser.add_argument("--devices", type=int, default=24)
+parser.add_argument("--minutes", type=float, default=0, help="make faults by turns for so long")
+parser.add_argument("--seed", type=int, default=1)
+parser.add_argument("--fault", choices=["none", "kill", "pause", "drain"], default="none")
+logging.getLogger("aioapns").setLevel(logging.CRITICAL)
+asyncio.run(Cluster(parser.parse_args()).run())

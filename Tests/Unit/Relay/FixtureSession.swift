@@ -1,0 +1,23 @@
+import PostriderCourier
+import PostriderNotifications
+
+@testable import PostriderRelay
+
+/// A device's connection that takes everything and acknowledges nothing.
+final class FixtureSession: HomeSession {
+    let number: UInt64 = 1
+    let party = CloneWatch.Party(instance: 0, address: "")
+    private(set) var delivered: [NotificationIdentity] = []
+    private(set) var goodbyes: [Goodbye.Reason] = []
+
+    func deliver(_ notification: Notification, as delivery: UInt64, reportedAs push: UInt64) -> Bool {
+        delivered.append(notification.identity)
+        return true
+    }
+
+    func cutIfPlanned(with notification: Notification) {}
+
+    func leave(_ reason: Goodbye.Reason, retryAfterMilliseconds: UInt32, _ detail: String) {
+        goodbyes.append(reason)
+    }
+}
