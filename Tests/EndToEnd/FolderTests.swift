@@ -37,7 +37,7 @@ extension EndToEnd {
             "check": "a configuration", "doctor": "the machine", "move": "two stores",
             "captures anonymise": "a file", "evidence verify": "a file",
             "certificates": "a folder of its own",
-            "completion": "the program", "manual": "the program",
+            "nodes": "a cluster", "completion": "the program", "manual": "the program",
             // They take the folder's relay as any other command of a provider or a device: LoadTests, DeviceTests and
             // CapturesPortTests run them so.
             "device": "a device", "load": "many devices", "replay": "a provider",

@@ -27,6 +27,7 @@ enum Commands {
         EnrolmentKeysCommand.self,
         SendTokensCommand.self,
         DevicesCommand.self,
+        NodesCommand.self,
         BackupCommand.self,
         MoveCommand.self,
         CertificatesCommand.self,
