@@ -22,7 +22,7 @@ SEEDS ?=
 TARGET ?=
 ROWS ?=
 
-.PHONY: help deps build build-release package release release-check container test test-unit test-tsan test-asan test-package test-container test-unifiedpush fuzz simulate torture bench growth browsers costs figures \
+.PHONY: help deps build build-release package release release-check container test test-unit test-tsan test-asan test-package test-container test-unifiedpush fuzz simulate torture torture-cluster bench growth browsers costs figures \
 	client-behaviour format format-check demo provider-api docs diagrams screenshot screenshots-console clean
 
 help: ## List all tasks
@@ -113,6 +113,10 @@ torture: deps ## Let disks fail and kill relays (MINUTES=5, SEED=1), and report 
 	@.ci/dependencies torture
 	swift build
 	.build/venv/bin/python Tests/Torture/torture.py "$$(swift build --show-bin-path)" --minutes $(MINUTES) --seed $(SEED)
+
+torture-cluster: deps ## Kill, pause and drain the nodes of a cluster by turns (MINUTES=5, SEED=1), and report losses
+	swift build --product postrider
+	Tests/Torture/cluster.sh "$$(swift build --show-bin-path)/postrider" .build/venv/bin/python $(MINUTES) $(SEED)
 
 client-behaviour: deps ## Measure what stock clients do under each rule, and write docs/reference/client-behaviour.md again
 	@.ci/dependencies clients

@@ -35,6 +35,9 @@ extension Relay {
         if sum.doubtsClock {
             obstacles.append("clock in doubt: it was put forward by more than an hour within the last one")
         }
+        if let node = parts.mailboxes.node, !node.serving.includes(EventLoop.monotonicNanoseconds) {
+            obstacles.append("node suspended: the database does not answer its heartbeats")
+        }
         let families =
             sum.pushFamilies + sum.notificationFamilies(shards: reports) + sum.connectionFamilies
             + sum.deviceFamilies + ledger.families(isFailing: failure != nil) + parts.families

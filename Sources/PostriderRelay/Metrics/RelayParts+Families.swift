@@ -7,6 +7,7 @@ extension RelayParts {
     /// The metric families of what the shards share.
     var families: [MetricFamily] {
         mailboxFamilies + traceFamilies + certificateFamilies + settings.quotas.families + [keyFamily]
+            + (mailboxes.node?.reports.current.families ?? [])
     }
 
     /// The metric families of the mailboxes.
