@@ -6,8 +6,9 @@ extension NodeReports.Report {
     var families: [MetricFamily] {
         var pushes = MetricFamily(
             "postrider_node_pushes_total", .counter,
-            "Pushes over the links between nodes: sent to other nodes and received from them; refused because "
-                + "too much waited for their node; lost, and answered with 503, because there was no link.")
+            "Pushes over the links between nodes: sent to other nodes and received from them; refused "
+                + "because too much waited for their node; lost, and answered with 503, because there was no "
+                + "link.")
         pushes.add(counters.sent, ("what", "sent"))
         pushes.add(counters.received, ("what", "received"))
         pushes.add(counters.refused, ("what", "refused"))

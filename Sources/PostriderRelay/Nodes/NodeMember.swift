@@ -48,6 +48,7 @@ final class NodeMember {
     private var version: Int64?
     private var isReady = false
     private var isSuspended = false
+    private var hasJoined = false
     private var hasEnded = false
     private var failures = FailureEpisodes()
 
@@ -73,7 +74,10 @@ final class NodeMember {
     /// The store of the membership has answered the last request, or has failed.
     func answered(_ answer: MembershipAnswer, _ failure: StoreError?, at now: UInt64) {
         note(failure, at: now)
-        if case .view(let newer) = answer {
+        if case .joined(true) = answer { hasJoined = true }
+        // Before it is a member it has no links: the node that has its name may be another one, whose links these
+        // would replace.
+        if case .view(let newer) = answer, hasJoined {
             view = newer
             around.seen(newer)
             if isReady, version != newer.registryVersion { around.renew(newer.registryVersion) }

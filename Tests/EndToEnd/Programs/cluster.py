@@ -1,12 +1,14 @@
 """Several nodes of one cluster behind a load balancer: stock providers and devices on all of them, and faults meanwhile.
 
-usage: cluster.py POSTRIDER DATABASE FOLDER [--nodes N] [--pushes N] [--devices N] [--fault none|kill|pause|drain]
+usage: cluster.py POSTRIDER DATABASE FOLDER [--nodes N] [--pushes N] [--devices N] [--fault none|kill|pause|drain|namesake|outside]
                   [--minutes N [--seed N]]
 
 Every push that is answered 200 arrives exactly once after de-duplication, whatever happens to one of the nodes:
 kill       it is killed, and started again when others have its devices
 pause      it is stopped for five seconds, as a virtual machine may be, and goes on
 drain      it is drained, ended in order, and started again
+namesake   another node of its name is started
+outside    the test makes the trouble, such as with the database
 """
 
 import argparse
@@ -52,10 +54,10 @@ def free_port():
 class Node:
     """One relay of the cluster."""
 
-    def __init__(self, program, database, folder, name):
+    def __init__(self, program, database, folder, name, place=None):
         self.program = program
         self.name = name
-        self.folder = folder / name
+        self.folder = folder / (place or name)
         self.folder.mkdir()
         self.control = f"unix:{self.folder}/control"
         self.provider_port, self.device_port, self.cluster_port = free_port(), free_port(), free_port()
@@ -334,6 +336,24 @@ class Cluster:
     async def none(self, victim):
         pass
 
+    async def outside(self, victim):
+        """Waits until somebody else has made the trouble, and a file says so."""
+        say("make trouble now")
+        while not (self.folder / "trouble").exists():
+            await asyncio.sleep(0.05)
+        await self.is_even()
+        say("the nodes go on")
+
+    async def namesake(self, victim):
+        """Starts a node with the name of one that is alive: it is refused, and the others notice nothing."""
+        before = dict(self.refused)
+        other = Node(self.arguments.program, self.arguments.database, self.folder, victim.name, "namesake")
+        await other.start()
+        require(await other.process.wait() == 1, other.log)
+        require(f"Another node of the cluster is called {victim.name} and is alive" in other.log, other.log)
+        require(self.refused == before, f"pushes were refused: {self.refused}")
+        say("a second node of the name was refused")
+
     async def kill(self, victim):
         victim.process.kill()
         await victim.process.wait()
@@ -385,6 +405,6 @@ parser.add_argument("--pushes", type=int, default=3000)
 parser.add_argument("--devices", type=int, default=24)
 parser.add_argument("--minutes", type=float, default=0, help="make faults by turns for so long")
 parser.add_argument("--seed", type=int, default=1)
-parser.add_argument("--fault", choices=["none", "kill", "pause", "drain"], default="none")
+parser.add_argument("--fault", choices=["none", "kill", "pause", "drain", "namesake", "outside"], default="none")
 logging.getLogger("aioapns").setLevel(logging.CRITICAL)
 asyncio.run(Cluster(parser.parse_args()).run())
