@@ -236,7 +236,9 @@ let package = Package(
         tests("ProviderAPITests", "Unit/ProviderAPI", ["PostriderProviderAPI", "RelayFixtures"]),
         tests("ProxiesTests", "Unit/Proxies", ["PostriderProxies"]),
         tests("NodesTests", "Unit/Nodes", ["PostriderNodes"]),
-        tests("RelayTests", "Unit/Relay", ["PostriderRelay", "PostriderStorage", "RelayFixtures"]),
+        tests(
+            "RelayTests", "Unit/Relay",
+            ["PostriderRelay", "PostriderStorage", "PostriderSeededRandom", "RelayFixtures"]),
         tests("RuleFilesTests", "Unit/RuleFiles", ["PostriderRuleFiles"]),
         tests("RulesTests", "Unit/Rules", ["PostriderRules"]),
         tests("SchedulesTests", "Unit/Schedules", ["PostriderSchedules", "PostriderSeededRandom"]),

@@ -1,0 +1,136 @@
+import PostriderCluster
+import PostriderNotifications
+import PostriderStorage
+import PostriderTransport
+
+@testable import PostriderRelay
+
+/// Faults that somebody builds into the nodes of a ``NodesFixture``, each of which a checker must report.
+enum NodesFault: CaseIterable {
+    /// The ledger's store does not compare its changes with the placement.
+    case missingFence
+    /// The rows of a node do not rise above those of the devices that it takes over.
+    case fallingRows
+    /// A node goes on to serve after the end of its lease.
+    case endlessService
+    /// A partition becomes free before the shards have given it up.
+    case hastyRelease
+}
+
+/// The links of one node of a ``NodesFixture``, as this end sees them.
+struct FixtureWires {
+    /// The node at the other end of each link that is open.
+    var open: [Int: FixtureNode] = [:]
+    /// Links over which nothing arrives before a time.
+    var held: [Int: UInt64] = [:]
+    private var arrived: [Int: [[UInt8]]] = [:]
+
+    /// The other end has sent something.
+    mutating func arrive(_ bytes: [UInt8], over link: Int) {
+        if open[link] != nil { arrived[link, default: []].append(bytes) }
+    }
+
+    /// Closes this end and returns the other one's node.
+    mutating func close(_ link: Int) -> FixtureNode? {
+        (held[link], arrived[link]) = (nil, nil)
+        return open.removeValue(forKey: link)
+    }
+
+    /// Removes and returns the first of what has arrived.
+    mutating func take(from link: Int, at now: UInt64, _ portion: (Int) -> Int) -> [[UInt8]] {
+        guard held[link] ?? 0 <= now, var waiting = arrived[link] else { return [] }
+        defer { arrived[link] = waiting }
+        return FixtureNode.take(&waiting, portion)
+    }
+}
+
+/// The clock of one node: its timers do not fire while the node is paused, and not after its end.
+final class FixtureNodeClock: Scheduler {
+    private let clock: HandClock
+    var isStopped = false
+    private var missed: [() -> Void] = []
+
+    init(_ clock: HandClock) { self.clock = clock }
+
+    var now: UInt64 { clock.now }
+    var wallMilliseconds: Int64 { clock.wallMilliseconds }
+
+    func makeTimer(_ fire: @escaping () -> Void) -> any LoopTimer {
+        clock.makeTimer { [unowned self] in
+            guard isStopped else { return fire() }
+            missed.append(fire)
+        }
+    }
+
+    /// Fires what was missed.
+    func goOn() {
+        isStopped = false
+        let waiting = missed
+        missed = []
+        for fire in waiting { fire() }
+    }
+}
+
+/// The store of a node's ledger, which fails while the database is cut from the node.
+final class FixtureStore: PartitionStore {
+    private let partitions: MemoryPartitionStore
+    private let writer: any Store
+    private let isCut: () -> Bool
+
+    /// The store of a member; without a fence it writes whatever the placement is.
+    init(
+        of member: MemoryClusterStore, isFenced: Bool, on disk: MemoryStore.Disk, isCut: @escaping () -> Bool
+    ) {
+        partitions = MemoryPartitionStore(of: member)
+        writer = isFenced ? partitions : MemoryStore(disk: disk)
+        self.isCut = isCut
+    }
+
+    private var failure: StoreError? {
+        isCut() ? StoreError(.unreachable, "The database does not answer.") : nil
+    }
+
+    private func check() throws(StoreError) { if let failure { throw failure } }
+
+    func loadRegistry() throws(StoreError) -> Registry {
+        try check()
+        return try partitions.loadRegistry()
+    }
+
+    func scanQueue(_ visit: (QueueEntry) -> Void) throws(StoreError) -> QueueRow {
+        try check()
+        return try partitions.scanQueue(visit)
+    }
+
+    func load(_ wanted: Set<Partition>, visit: (QueueEntry) -> Void) throws(StoreError) -> Registry {
+        try check()
+        return try partitions.load(wanted, visit: visit)
+    }
+
+    func loadReceipts() throws(StoreError) -> [Receipt] {
+        try check()
+        return try partitions.loadReceipts()
+    }
+
+    func loadReceipts(of wanted: Set<Partition>) throws(StoreError) -> [Receipt] {
+        try check()
+        return try partitions.loadReceipts(of: wanted)
+    }
+
+    func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
+        if let failure { return completion(.failure(failure)) }
+        writer.apply(changes, completion: completion)
+    }
+
+    func commit(_ batch: QueueBatch, completion: @escaping (Result<Void, StoreError>) -> Void) {
+        if let failure { return completion(.failure(failure)) }
+        writer.commit(batch, completion: completion)
+    }
+
+    func read(_ rows: [QueueRow], completion: @escaping (Result<[QueuedNotification], StoreError>) -> Void) {
+        if let failure { return completion(.failure(failure)) }
+        partitions.read(rows, completion: completion)
+    }
+
+    func close() {}
+}

@@ -1,0 +1,41 @@
+import Foundation
+import Testing
+
+@Suite("Nodes with their devices under one seed")
+struct NodesWorldTests {
+    /// `POSTRIDER_NODES_SEEDS` is the number of seeds, if others than the usual ones are wanted.
+    private static let seeds: ClosedRange<UInt64> =
+        1...(ProcessInfo.processInfo.environment["POSTRIDER_NODES_SEEDS"].flatMap(UInt64.init) ?? 20)
+
+    @Test("lose nothing, keep the order of each device, and come to rest")
+    func seeds() throws {
+        var (accepted, moved) = (0, 0 as UInt64)
+        for seed in Self.seeds {
+            let world = NodesWorld(seed: seed)
+            try world.run()
+            #expect(world.finding == nil, "seed \(seed): \(world.finding?.description ?? "")")
+            accepted += world.accepted
+            moved += world.moved
+        }
+        // The events have had an effect.
+        #expect(accepted > 100 * Self.seeds.count && moved > UInt64(Self.seeds.count))
+    }
+
+    @Test(
+        "are seen not to do so if somebody builds a fault into them",
+        arguments: [
+            (NodesFault.missingFence, [NodesWorld.Checker.delivery, .order]),
+            (.fallingRows, [.rows, .answers]),
+            (.endlessService, [.ownership, .answers]), (.hastyRelease, [.ownership, .delivery, .order]),
+        ])
+    func faults(_ fault: NodesFault, _ checkers: [NodesWorld.Checker]) throws {
+        for seed in 1...40 as ClosedRange<UInt64> {
+            let world = NodesWorld(seed: seed, fault: fault)
+            try world.run()
+            guard let finding = world.finding else { continue }
+            #expect(checkers.contains(finding.checker), "\(fault), seed \(seed): \(finding)")
+            return
+        }
+        Issue.record("\(fault) goes unnoticed")
+    }
+}
