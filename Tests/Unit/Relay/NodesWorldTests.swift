@@ -29,7 +29,7 @@ struct NodesWorldTests {
             (.endlessService, [.ownership, .answers]), (.hastyRelease, [.ownership, .delivery, .order]),
         ])
     func faults(_ fault: NodesFault, _ checkers: [NodesWorld.Checker]) throws {
-        for seed in 1...40 as ClosedRange<UInt64> {
+        for seed in 1...120 as ClosedRange<UInt64> {
             let world = NodesWorld(seed: seed, fault: fault)
             try world.run()
             guard let finding = world.finding else { continue }
