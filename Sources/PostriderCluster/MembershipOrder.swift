@@ -1,3 +1,5 @@
+public import PostriderNotifications
+
 /// What a ``Membership`` wants done.
 public enum MembershipOrder: Hashable, Sendable {
     /// Ask the store, and pass its answer to ``Membership/answered(_:at:)``. There is one request at a time, and each
@@ -46,4 +48,24 @@ public enum MembershipAnswer: Hashable, Sendable {
     case fenced
     /// Nobody knows whether the request has had its effect.
     case failed
+}
+
+extension ClusterStore {
+    /// Carries out a request of a membership. Returns its answer, and the reason if nobody knows whether it has had its
+    /// effect.
+    public func answer(_ request: MembershipRequest) -> (MembershipAnswer, StoreError?) {
+        do throws(StoreError) {
+            switch request {
+            case .look: return (.view(try look()), nil)
+            case .join(let dead): return (.joined(try join(replacing: dead)), nil)
+            case .beat(let number, let isDraining):
+                return (.view(try beat(number, isDraining: isDraining)), nil)
+            case .change(let change): try self.change(change)
+            case .leave: try leave()
+            }
+            return (.done, nil)
+        } catch {
+            return error.kind == .fenced ? (.fenced, nil) : (.failed, error)
+        }
+    }
 }

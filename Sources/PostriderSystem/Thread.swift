@@ -34,6 +34,22 @@ public enum Thread {
         return ThreadHandle(thread: thread)
     }
 
+    /// Starts a thread and waits until `body` resumes the continuation that it gets, as it does once: when the thread
+    /// is ready, or cannot be. The thread may run on after that.
+    ///
+    /// - Throws: that no thread can be started, or what the continuation is resumed with.
+    public static func start<Value: Sendable>(
+        name: String, _ body: @escaping @Sendable (CheckedContinuation<Value, any Error>) -> Void
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            do throws(TransportError) {
+                _ = try spawn(name: name) { body(continuation) }
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
     /// Lowers the priority of the calling thread for good. On Linux, niceness belongs to a thread.
     public static func stepBack() { _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10) }
 

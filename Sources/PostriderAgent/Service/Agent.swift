@@ -36,15 +36,9 @@ public final class Agent: Sendable {
         }
         let mailbox = try Mailbox<Message>(capacity: 16)
         let ending = Ending()
-        try await withCheckedThrowingContinuation { (started: CheckedContinuation<Void, any Error>) in
-            do {
-                _ = try Thread.spawn(name: "agent") {
-                    run(configuration, relays, mailbox, ending, log, started)
-                    ending.threadEnded()
-                }
-            } catch {
-                started.resume(throwing: error)
-            }
+        try await Thread.start(name: "agent") { started in
+            run(configuration, relays, mailbox, ending, log, started)
+            ending.threadEnded()
         }
         return Agent(mailbox, ending)
     }

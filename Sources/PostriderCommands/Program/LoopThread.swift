@@ -11,20 +11,14 @@ package enum LoopThread {
     package static func run<Outcome: Sendable>(
         _ name: String, _ begin: @escaping @Sendable (EventLoop) throws -> () throws -> Outcome
     ) async throws -> Outcome {
-        try await withCheckedThrowingContinuation { continuation in
-            do throws(TransportError) {
-                _ = try Thread.spawn(name: name) {
-                    continuation.resume(
-                        with: Result {
-                            let loop = try EventLoop()
-                            let end = try begin(loop)
-                            loop.run()
-                            return try end()
-                        })
-                }
-            } catch {
-                continuation.resume(throwing: error)
-            }
+        try await Thread.start(name: name) { continuation in
+            continuation.resume(
+                with: Result {
+                    let loop = try EventLoop()
+                    let end = try begin(loop)
+                    loop.run()
+                    return try end()
+                })
         }
     }
 }

@@ -184,14 +184,8 @@ extension LoadRun {
     /// Creates a channel for the first app, as a provider does.
     private func makeChannel() async throws -> ChannelIdentity {
         let target = self.target
-        return try await withCheckedThrowingContinuation { continuation in
-            do throws(TransportError) {
-                _ = try Thread.spawn(name: "load-channel") {
-                    continuation.resume(with: Result { try Self.makeChannel(target) })
-                }
-            } catch {
-                continuation.resume(throwing: error)
-            }
+        return try await Thread.start(name: "load-channel") { continuation in
+            continuation.resume(with: Result { try Self.makeChannel(target) })
         }
     }
 

@@ -17,13 +17,7 @@ struct LedgerThread: Sendable {
 
     /// Opens and reads the store on a new thread, which then serves the ledger until it is closed.
     func start() async throws -> LoadedStore {
-        try await withCheckedThrowingContinuation { continuation in
-            do {
-                _ = try Thread.spawn(name: "ledger") { run(continuation) }
-            } catch {
-                continuation.resume(throwing: error)
-            }
-        }
+        try await Thread.start(name: "ledger") { run($0) }
     }
 
     private func run(_ continuation: CheckedContinuation<LoadedStore, any Error>) {

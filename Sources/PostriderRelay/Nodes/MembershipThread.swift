@@ -11,13 +11,7 @@ struct MembershipThread: Sendable {
 
     /// Opens the store on a new thread, which then answers requests until it gets nil.
     func start() async throws {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            do {
-                _ = try Thread.spawn(name: "membership") { run(continuation) }
-            } catch {
-                continuation.resume(throwing: error)
-            }
-        }
+        try await Thread.start(name: "membership") { run($0) }
     }
 
     private func run(_ continuation: CheckedContinuation<Void, any Error>) {
@@ -40,26 +34,6 @@ struct MembershipThread: Sendable {
             loop.run()
         } catch {
             continuation.resume(throwing: error)
-        }
-    }
-}
-
-extension ClusterStore {
-    /// Carries out a request of a membership. Returns its answer, and the reason if nobody knows whether it has had its
-    /// effect.
-    func answer(_ request: MembershipRequest) -> (MembershipAnswer, StoreError?) {
-        do throws(StoreError) {
-            switch request {
-            case .look: return (.view(try look()), nil)
-            case .join(let dead): return (.joined(try join(replacing: dead)), nil)
-            case .beat(let number, let isDraining):
-                return (.view(try beat(number, isDraining: isDraining)), nil)
-            case .change(let change): try self.change(change)
-            case .leave: try leave()
-            }
-            return (.done, nil)
-        } catch {
-            return error.kind == .fenced ? (.fenced, nil) : (.failed, error)
         }
     }
 }

@@ -26,14 +26,7 @@ struct NodeThread: Sendable {
             mailboxes: node, open: { [cluster, log] () throws(StoreError) in try cluster.openMembership(log) }
         ).start()
         do {
-            return try await withCheckedThrowingContinuation {
-                (continuation: CheckedContinuation<MemberClaim, any Error>) in
-                do {
-                    _ = try Thread.spawn(name: "node") { run(continuation) }
-                } catch {
-                    continuation.resume(throwing: error)
-                }
-            }
+            return try await Thread.start(name: "node") { run($0) }
         } catch {
             node.requests.postEvenIfFull(nil)
             throw error

@@ -124,13 +124,7 @@ struct PresenceThread: Sendable {
 
     /// Starts the thread.
     func start() async throws {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            do {
-                _ = try Thread.spawn(name: "presence") { run(continuation) }
-            } catch {
-                continuation.resume(throwing: error)
-            }
-        }
+        try await Thread.start(name: "presence") { run($0) }
     }
 
     private func run(_ continuation: CheckedContinuation<Void, any Error>) {

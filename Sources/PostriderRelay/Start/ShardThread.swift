@@ -24,13 +24,7 @@ struct ShardThread: Sendable {
 
     /// Starts the thread. When this returns the shard listens; it serves connections when it is ready.
     func start() async throws -> Listening {
-        try await withCheckedThrowingContinuation { continuation in
-            do {
-                _ = try Thread.spawn(name: "shard-\(index)") { run(continuation) }
-            } catch {
-                continuation.resume(throwing: error)
-            }
-        }
+        try await Thread.start(name: "shard-\(index)") { run($0) }
     }
 
     private func run(_ continuation: CheckedContinuation<Listening, any Error>) {

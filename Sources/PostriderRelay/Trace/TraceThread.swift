@@ -22,13 +22,7 @@ struct TraceThread: Sendable {
 
     /// Opens the trace on a new thread, which serves it until it is closed, and returns the trace's highest row.
     func start() async throws -> QueueRow {
-        try await withCheckedThrowingContinuation { continuation in
-            do {
-                _ = try Thread.spawn(name: "trace") { run(continuation) }
-            } catch {
-                continuation.resume(throwing: error)
-            }
-        }
+        try await Thread.start(name: "trace") { run($0) }
     }
 
     private func run(_ continuation: CheckedContinuation<QueueRow, any Error>) {

@@ -33,7 +33,7 @@ import Testing
             var open = membership.turn(at: now)
             while !open.isEmpty {
                 switch open.removeFirst() {
-                case .ask(let request): open += membership.answered(answer(request), at: now)
+                case .ask(let request): open += membership.answered(store.answer(request).0, at: now)
                 case .giveUp(let partitions): open += membership.gaveUp(partitions, at: now)
                 case .drop: drops += 1
                 case .load, .suspend, .resume, .end, .refuse: break
@@ -42,22 +42,6 @@ import Testing
         }
 
         func close() { store.close() }
-
-        private func answer(_ request: MembershipRequest) -> MembershipAnswer {
-            do throws(StoreError) {
-                switch request {
-                case .look: return .view(try store.look())
-                case .join(let dead): return .joined(try store.join(replacing: dead))
-                case .beat(let number, let isDraining):
-                    return .view(try store.beat(number, isDraining: isDraining))
-                case .change(let change): try store.change(change)
-                case .leave: try store.leave()
-                }
-                return .done
-            } catch {
-                return error.kind == .fenced ? .fenced : .failed
-            }
-        }
 
         /// Whether the database has everything that the node serves as the node's own.
         func isOwner(of partitions: Set<Partition>) -> Bool {

@@ -167,32 +167,19 @@ final class ClusterWorldNode {
     }
 
     private func execute(_ request: MembershipRequest, _ store: MemoryClusterStore) -> MembershipAnswer {
-        do throws(StoreError) {
-            switch request {
-            case .look: return .view(try store.look())
-            case .join(let dead): return .joined(try store.join(replacing: dead))
-            case .beat(let number, let isDraining):
-                return .view(try store.beat(number, isDraining: isDraining))
-            case .change(var change):
-                if world.fault == .blindness {
-                    let view = try store.look()
-                    change.dead = change.dead.compactMap { view.nodes[$0.name] }
-                }
-                if world.fault == .haste { change.released.formUnion(membership.served(at: clock).prefix(1)) }
-                try store.change(change)
-                if world.fault == .repetition {
-                    var release = ClusterChange()
-                    release.released = change.released
-                    world.after(world.draw(1000...4000)) { try? store.change(release) }
-                }
-                return .done
-            case .leave:
-                try store.leave()
-                return .done
-            }
-        } catch {
-            return error.kind == .fenced ? .fenced : .failed
+        guard case .change(var change) = request else { return store.answer(request).0 }
+        if world.fault == .blindness {
+            guard let view = try? store.look() else { return .failed }
+            change.dead = change.dead.compactMap { view.nodes[$0.name] }
         }
+        if world.fault == .haste { change.released.formUnion(membership.served(at: clock).prefix(1)) }
+        let answer = store.answer(.change(change)).0
+        if world.fault == .repetition, answer == .done {
+            var release = ClusterChange()
+            release.released = change.released
+            world.after(world.draw(1000...4000)) { try? store.change(release) }
+        }
+        return answer
     }
 
     // MARK: - The ledger
