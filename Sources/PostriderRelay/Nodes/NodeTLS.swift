@@ -9,18 +9,27 @@ final class NodeTLS: Sendable {
     /// For links that this node opens.
     let dialling: RenewableTLS
 
-    /// Reads the files.
-    ///
-    /// - Throws: a sentence that names the faulty file.
-    init(_ cluster: RelayConfiguration.Cluster) throws(CryptoError) {
-        accepting = RenewableTLS(try cluster.loadServer())
-        dialling = RenewableTLS(try cluster.loadClient())
+    /// The two contexts that the files of a configuration make.
+    struct Contexts {
+        let accepting: TLSContext
+        let dialling: TLSContext
+
+        /// Reads the files.
+        ///
+        /// - Throws: a sentence that names the faulty file.
+        init(_ cluster: RelayConfiguration.Cluster) throws(CryptoError) {
+            (accepting, dialling) = (try cluster.loadServer(), try cluster.loadClient())
+        }
     }
 
-    /// Reads the files again, for new links. If it throws, nothing has changed.
-    func renew(_ cluster: RelayConfiguration.Cluster) throws(CryptoError) {
-        let (server, client) = (try cluster.loadServer(), try cluster.loadClient())
-        accepting.renew(server)
-        dialling.renew(client)
+    init(_ contexts: Contexts) {
+        accepting = RenewableTLS(contexts.accepting)
+        dialling = RenewableTLS(contexts.dialling)
+    }
+
+    /// New links have these contexts.
+    func renew(_ contexts: Contexts) {
+        accepting.renew(contexts.accepting)
+        dialling.renew(contexts.dialling)
     }
 }

@@ -135,7 +135,8 @@ public final class Relay: Sendable {
     ) async throws -> (NodeThread?, OpenStore) {
         guard let cluster = configuration.cluster, let boxes = mailboxes.node else { return (nil, openStore) }
         let node = NodeThread(
-            cluster: cluster, mailboxes: mailboxes, node: boxes, tls: try NodeTLS(cluster), log: log)
+            cluster: cluster, mailboxes: mailboxes, node: boxes, tls: NodeTLS(try NodeTLS.Contexts(cluster)),
+            log: log)
         let claim = try await node.start()
         return (node, { () throws(StoreError) in try cluster.openStore(claim, log) })
     }
@@ -167,8 +168,9 @@ public final class Relay: Sendable {
     ///
     /// - Throws: a sentence that names the faulty file; then nothing has changed.
     public func reload(_ configuration: RelayConfiguration) async throws(CryptoError) {
+        let links = try configuration.cluster.map(NodeTLS.Contexts.init)
         try parts.tls.renew(configuration)
-        if let cluster = configuration.cluster { try parts.node?.tls.renew(cluster) }
+        if let links { parts.node?.tls.renew(links) }
         parts.gate.change(configuration.sourceLimits)
         let mailboxes = parts.mailboxes
         let applied = CountDownLatch(from: mailboxes.shards.count)
