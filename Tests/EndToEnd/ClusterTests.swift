@@ -33,15 +33,9 @@ extension EndToEnd {
 
         @Test("lose nothing when a standby takes the place of the killed primary, and go on by themselves")
         func promotion() async throws {
-            let primary = try DatabaseServer()
-            let database = try primary.makeDatabase()
-            let standby = try DatabaseServer(standbyOf: primary)
-            try primary.run("ALTER SYSTEM SET synchronous_standby_names = '*'")
-            try primary.run("SELECT pg_reload_conf()")
-            while try primary.run("SELECT sync_state FROM pg_stat_replication") != "sync\n" {}
-            let second = standby.socketFolder.replacing("/", with: "%2F")
+            let (primary, standby, database) = try DatabaseServer.makePair()
             try await onStage { stage in
-                let program = try Self.start("outside", database + "," + second, on: stage)
+                let program = try Self.start("outside", database, on: stage)
                 try await program.line { $0 == "make trouble now" }
                 primary.stop(with: "KILL")
                 try standby.run("SELECT pg_promote()")

@@ -32,15 +32,9 @@ extension EndToEnd {
 
         @Test("loses nothing that it accepted when a standby takes the place of the killed primary")
         func promotion() async throws {
-            let primary = try DatabaseServer()
-            let database = try primary.makeDatabase()
-            let standby = try DatabaseServer(standbyOf: primary)
-            try primary.run("ALTER SYSTEM SET synchronous_standby_names = '*'")
-            try primary.run("SELECT pg_reload_conf()")
-            while try primary.run("SELECT sync_state FROM pg_stat_replication") != "sync\n" {}
-            let second = standby.socketFolder.replacing("/", with: "%2F")
+            let (primary, standby, database) = try DatabaseServer.makePair()
             try await onStage { stage in
-                let relay = try await stage.startRelay(options: ["--store", database + "," + second])
+                let relay = try await stage.startRelay(options: ["--store", database])
                 let flood = try stage.python(
                     "flood.py", [relay.file, "--pushes", "1600", "--devices", "20", "--away", "--unordered"])
                 try await flood.line { $0 == "accepted 300" }

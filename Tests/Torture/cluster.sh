@@ -7,7 +7,7 @@ set -euo pipefail
 
 program=$1 python=$2 minutes=$3 seed=$4
 server=/usr/lib/postgresql/15/bin
-folder=$(mktemp -d /tmp/pr-torture-XXXXXX)
+folder=$(mktemp --directory)
 # PostgreSQL does not run as root.
 as_user=()
 if [ "$(id -u)" = 0 ]; then

@@ -19,7 +19,6 @@ import json
 import logging
 import random
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -33,7 +32,7 @@ from h2.exceptions import ProtocolError
 
 from device import Device, Gone
 from provider import make_provider
-from relay import Relay, require, say
+from relay import Relay, lasting_ports, require, say, until
 
 TOPIC = "com.example.app"
 KEY = "CLUSTERKEY"
@@ -42,13 +41,6 @@ HOST = "127.0.0.1"
 IN_FLIGHT = 50
 # No node is away from the others for longer than a lease and what a loaded machine adds to it.
 PATIENCE_SECONDS = 60
-
-
-def free_port():
-    with socket.socket() as some:
-        some.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        some.bind((HOST, 0))
-        return some.getsockname()[1]
 
 
 class Node:
@@ -60,7 +52,7 @@ class Node:
         self.folder = folder / (place or name)
         self.folder.mkdir()
         self.control = f"unix:{self.folder}/control"
-        self.provider_port, self.device_port, self.cluster_port = free_port(), free_port(), free_port()
+        self.provider_port, self.device_port, self.cluster_port = lasting_ports(3)
         self.arguments = [
             "serve",
             "--store", database,
@@ -319,8 +311,7 @@ class Cluster:
         self.accepted += 1
 
     async def make_trouble(self):
-        while self.accepted < self.arguments.pushes // 3:
-            await asyncio.sleep(0.05)
+        await until(lambda: self.accepted >= self.arguments.pushes // 3)
         if self.arguments.minutes == 0:
             await getattr(self, self.arguments.fault)(self.nodes[-1])
         chance = random.Random(self.arguments.seed)
@@ -330,8 +321,7 @@ class Cluster:
             fault = chance.choice([self.kill, self.pause, self.drain])
             say(f"{fault.__name__} of node {victim.name}, after {self.accepted} accepted pushes")
             await fault(victim)
-        while self.accepted < self.arguments.pushes:
-            await asyncio.sleep(0.05)
+        await until(lambda: self.accepted >= self.arguments.pushes)
 
     async def none(self, victim):
         pass
@@ -339,8 +329,7 @@ class Cluster:
     async def outside(self, victim):
         """Waits until somebody else has made the trouble, and a file says so."""
         say("make trouble now")
-        while not (self.folder / "trouble").exists():
-            await asyncio.sleep(0.05)
+        await until((self.folder / "trouble").exists)
         await self.is_even()
         say("the nodes go on")
 
@@ -354,6 +343,11 @@ class Cluster:
         require(self.refused == before, f"pushes were refused: {self.refused}")
         say("a second node of the name was refused")
 
+    async def bring_back(self, victim):
+        await victim.start()
+        await victim.has_logged("ready: ")
+        await self.is_even()
+
     async def kill(self, victim):
         victim.process.kill()
         await victim.process.wait()
@@ -361,9 +355,7 @@ class Cluster:
         began = loop.time()
         await self.is_even()
         say(f"the others serve the devices of the killed node after {loop.time() - began:.1f} s")
-        await victim.start()
-        await victim.has_logged("ready: ")
-        await self.is_even()
+        await self.bring_back(victim)
         say("the killed node is back")
 
     async def pause(self, victim):
@@ -372,9 +364,7 @@ class Cluster:
         victim.process.send_signal(signal.SIGCONT)
         await victim.process.wait()
         say(f"the node that was paused has ended with {victim.process.returncode}")
-        await victim.start()
-        await victim.has_logged("ready: ")
-        await self.is_even()
+        await self.bring_back(victim)
 
     async def drain(self, victim):
         await victim.operate("nodes", "drain", victim.name)
@@ -382,9 +372,7 @@ class Cluster:
             await asyncio.sleep(0.05)
         victim.process.send_signal(signal.SIGTERM)
         require(await victim.process.wait() == 0, victim.log)
-        await victim.start()
-        await victim.has_logged("ready: ")
-        await self.is_even()
+        await self.bring_back(victim)
         say("the drained node is back")
 
     def check(self):

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import random
+import socket
 import ssl
 import sys
 from dataclasses import dataclass
@@ -57,6 +59,21 @@ async def until(condition):
     """
     while not condition():
         await asyncio.sleep(0.02)
+
+
+def lasting_ports(count):
+    """Returns ports that are free and stay free while nobody listens: below those that the kernel hands out."""
+    found = []
+    for port in random.sample(range(16_384, 32_768), 1000):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        found.append(port)
+        if len(found) == count:
+            break
+    return found
 
 
 def say(line):

@@ -153,6 +153,21 @@ public final class DatabaseServer: Sendable {
         return address(of: name)
     }
 
+    /// Makes a server with a database, and a standby to which each of its commits goes first.
+    ///
+    /// - Returns: both servers, and the connection string of the database, which names both.
+    public static func makePair() throws -> (
+        primary: DatabaseServer, standby: DatabaseServer, address: String
+    ) {
+        let primary = try DatabaseServer()
+        let database = try primary.makeDatabase()
+        let standby = try DatabaseServer(standbyOf: primary)
+        try primary.run("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        try primary.run("SELECT pg_reload_conf()")
+        while try primary.run("SELECT sync_state FROM pg_stat_replication") != "sync\n" {}
+        return (primary, standby, database + "," + standby.socketFolder.replacing("/", with: "%2F"))
+    }
+
     /// The connection string of a database.
     public func address(of database: String, user: String = "postgres") -> String {
         "postgresql://\(user)@/\(database)?port=\(port)&host=" + socketFolder.replacing("/", with: "%2F")
