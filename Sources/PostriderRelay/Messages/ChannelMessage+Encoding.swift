@@ -7,16 +7,12 @@ extension ChannelMessage {
     func encode(into output: inout [UInt8]) {
         switch self {
         case .order(let order, let owner, let address):
-            output.appendField(ShardMessage.Kind.order.number) { output in
-                output.appendField(1, message: address.encode)
+            output.append(.order, address) { output in
                 owner.encode(into: &output)
                 order.encode(into: &output)
             }
         case .answer(let address, let answer):
-            output.appendField(ShardMessage.Kind.channelAnswer.number) { output in
-                output.appendField(1, message: address.encode)
-                answer.encode(into: &output)
-            }
+            output.append(.channelAnswer, address, answer.encode)
         case .subscribe(let request):
             output.appendField(ShardMessage.Kind.subscribe.number, message: request.encode)
         case .subscribed(let request, let isKnown, let stored):

@@ -4,40 +4,34 @@ import PostriderNotifications
 extension EdgeMessage {
     /// Appends the message as a field of a ``ShardMessage``. Returns false for one that stays within a process.
     func encode(into output: inout [UInt8]) -> Bool {
-        func append(_ kind: ShardMessage.Kind, _ address: ReplyAddress, _ rest: (inout [UInt8]) -> Void) {
-            output.appendField(kind.number) { output in
-                output.appendField(1, message: address.encode)
-                rest(&output)
-            }
-        }
         switch self {
         case .open(let hello, let host, let address):
-            append(.edgeOpen, address) { output in
+            output.append(.edgeOpen, address) { output in
                 output.appendField(2, message: hello.encode)
                 output.appendField(3, host)
             }
         case .said(let device, let message, let address):
-            append(.edgeSaid, address) { output in
+            output.append(.edgeSaid, address) { output in
                 output.appendField(2, device.bytes)
                 output.appendField(3, message)
             }
         case .ended(let device, let ending, let address):
-            append(.edgeEnded, address) { output in
+            output.append(.edgeEnded, address) { output in
                 output.appendField(2, device.bytes)
                 if let ending { output.appendField(3, ending.rawValue) }
             }
         case .say(let address, let frame, let isBroadcast):
-            append(.edgeSay, address) { output in
+            output.append(.edgeSay, address) { output in
                 output.appendField(2, frame)
                 output.appendField(3, isBroadcast ? 1 : 0)
             }
         case .finish(let address, let status, let detail):
-            append(.edgeFinish, address) { output in
+            output.append(.edgeFinish, address) { output in
                 output.appendPresentField(2, status.map { Int64($0.rawValue) })
                 output.appendField(3, detail)
             }
         case .refuse(let address, let detail):
-            append(.edgeRefuse, address) { $0.appendField(2, detail) }
+            output.append(.edgeRefuse, address) { $0.appendField(2, detail) }
         case .linkEnded: return false
         }
         return true

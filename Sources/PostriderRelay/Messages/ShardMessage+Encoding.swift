@@ -16,15 +16,9 @@ extension ShardMessage {
         var output: [UInt8] = []
         switch self {
         case .push(.deliver(let notification, let address)):
-            output.appendField(Kind.deliver.number) { output in
-                output.appendField(1, message: address.encode)
-                output.appendField(2, message: notification.encode)
-            }
+            output.append(.deliver, address) { $0.appendField(2, message: notification.encode) }
         case .push(.answer(let address, let result)):
-            output.appendField(Kind.pushAnswer.number) { output in
-                output.appendField(1, message: address.encode)
-                result.encode(into: &output)
-            }
+            output.append(.pushAnswer, address, result.encode)
         case .channel(let message): message.encode(into: &output)
         case .web(let message): guard message.encode(into: &output) else { return nil }
         case .edge(let message): guard message.encode(into: &output) else { return nil }
@@ -143,5 +137,17 @@ extension PushResult {
         guard case .rejected(let rejection, let since) = self else { return }
         output.appendField(2, rejection.rawValue)
         output.appendPresentField(3, since?.milliseconds)
+    }
+}
+
+extension [UInt8] {
+    /// Appends a message of this kind: an address as its field 1, and what `rest` appends.
+    mutating func append(
+        _ kind: ShardMessage.Kind, _ address: ReplyAddress, _ rest: (inout [UInt8]) -> Void
+    ) {
+        appendField(kind.number) { output in
+            output.appendField(1, message: address.encode)
+            rest(&output)
+        }
     }
 }

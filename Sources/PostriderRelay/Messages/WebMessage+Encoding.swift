@@ -5,34 +5,28 @@ import PostriderWebPush
 extension WebMessage {
     /// Appends the message as a field of a ``ShardMessage``. Returns false for one that stays within a process.
     func encode(into output: inout [UInt8]) -> Bool {
-        func append(_ kind: ShardMessage.Kind, _ address: ReplyAddress, _ rest: (inout [UInt8]) -> Void) {
-            output.appendField(kind.number) { output in
-                output.appendField(1, message: address.encode)
-                rest(&output)
-            }
-        }
         switch self {
-        case .push(let push, let address): append(.webPush, address, push.encode)
-        case .queued(let address, let row): append(.webQueued, address) { $0.append(row) }
+        case .push(let push, let address): output.append(.webPush, address, push.encode)
+        case .queued(let address, let row): output.append(.webQueued, address) { $0.append(row) }
         case .cancel(let device, let number, let row, let address):
-            append(.webCancel, address) { $0.append(row, device, number) }
+            output.append(.webCancel, address) { $0.append(row, device, number) }
         case .promised(let address, let isDurable):
-            append(.webPromised, address) { $0.appendField(2, isDurable ? 1 : 0) }
+            output.append(.webPromised, address) { $0.appendField(2, isDurable ? 1 : 0) }
         case .receipt(let receipt):
             output.appendField(ShardMessage.Kind.receipt.number, message: receipt.encode)
         case .readReceipts(let subscription, let address, let seconds):
-            append(.readReceipts, address) { output in
+            output.append(.readReceipts, address) { output in
                 output.appendField(2, subscription.identity.bytes)
                 output.appendField(3, UInt64(clamping: seconds))
             }
         case .receipts(let receipts, let address):
-            append(.receipts, address) { output in
+            output.append(.receipts, address) { output in
                 for receipt in receipts { output.appendField(2, message: receipt.encode) }
             }
         case .removeReceipt(let subscription, let row, let address):
-            append(.removeReceipt, address) { $0.append(row, subscription.identity) }
-        case .removed(let address): append(.webRemoved, address) { _ in }
-        case .refused(let rejection, let address): append(.webRefused, address, rejection.encode)
+            output.append(.removeReceipt, address) { $0.append(row, subscription.identity) }
+        case .removed(let address): output.append(.webRemoved, address) { _ in }
+        case .refused(let rejection, let address): output.append(.webRefused, address, rejection.encode)
         case .findDevice, .send, .arrived: return false
         }
         return true
