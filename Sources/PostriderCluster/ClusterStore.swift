@@ -65,13 +65,12 @@ public struct MemberClaim: Hashable, Sendable {
 ///   the registry with such a device (``StoreError/Kind/misplaced``).
 /// - Rows of such partitions are not removed, which is no error: they belong to their new owner.
 ///
-/// ``Store/loadRegistry()`` returns what every node has (token secrets, keys, topics, channels and their broadcasts),
-/// and ``Store/scanQueue(_:)`` and ``Store/loadReceipts()`` find nothing: devices, notifications and receipts are
-/// loaded by partition. A
+/// ``Store/loadRegistry()`` returns what every node has (token secrets, keys, topics), and ``Store/scanQueue(_:)`` and
+/// ``Store/loadReceipts()`` find nothing: devices, channels, notifications and receipts are loaded by partition. A
 /// ``RegistryChange/noteRun(_:)`` changes nothing, because a node's run says nothing about other nodes' devices.
 public protocol PartitionStore: Store {
-    /// Reads partitions that the node has: devices, registrations, subscriptions, presences and labels as the
-    /// registry, and visits the entry of every stored notification in the order of rows.
+    /// Reads partitions that the node has: devices, registrations, subscriptions, presences, labels, and channels with
+    /// their broadcasts as the registry, and visits the entry of every stored notification in the order of rows.
     ///
     /// - Throws: ``StoreError`` of kind ``StoreError/Kind/misplaced`` if the node does not have all of them.
     func load(

@@ -32,7 +32,7 @@ public struct ClusterView: Hashable, Sendable {
     public let nodes: [NodeName: ClusterNode]
     /// Which node has which partition.
     public let placement: Placement
-    /// The version of what every node has: keys, topics, token secrets, channels. It rises with every change of these.
+    /// The version of what every node has: keys, topics, token secrets. It rises with every change of these.
     public let registryVersion: Int64
 
     /// Creates a view from its parts.

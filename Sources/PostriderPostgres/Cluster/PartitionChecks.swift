@@ -54,8 +54,8 @@ struct PartitionChecks {
     /// The statements of changes to the registry.
     func changes(of changes: [RegistryChange]) -> [Request] {
         let partitions = Set(changes.compactMap(\.device).map(Partition.init(of:)))
-        let isShared = changes.contains(where: \.isShared)
-        let effective = changes.filter { $0.isShared || $0.device != nil }
+        let isShared = changes.contains { $0.scope == .shared }
+        let effective = changes.filter { $0.scope != .run }
         return (partitions.isEmpty ? [] : [owns(partitions)]) + (isShared ? [Self.newVersion] : [])
             + effective.flatMap(RegistryStatements.of)
     }

@@ -9,6 +9,7 @@ struct RegistryReader {
 
     func load() throws(StoreError) -> Registry {
         var registry = try loadShared()
+        try loadChannels(into: &registry)
         try loadDevices(of: nil, into: &registry)
         registry.lastRun = try all("SELECT started_at, alive_at, is_stopped FROM run", RelayRun.init(row:))
             .first
@@ -33,6 +34,23 @@ struct RegistryReader {
             SELECT name, digest, added_at, tags, ends_at, uses, used, name_pattern FROM enrolment_key
             ORDER BY convert_to(name, 'UTF8')
             """, EnrolmentKeyRecord.init(row:))
+        registry.sendTokens = try all(
+            "SELECT name, digest, topics, added_at FROM send_token ORDER BY convert_to(name, 'UTF8')",
+            SendTokenRecord.init(row:))
+        return registry
+    }
+
+    /// Returns the devices and the channels of partitions with all that belongs to them.
+    func load(_ partitions: Set<Partition>) throws(StoreError) -> Registry {
+        var registry = Registry()
+        // The database does not know the hash by which channels are distributed.
+        try loadChannels(into: &registry)
+        registry.keepChannels(of: partitions)
+        try loadDevices(of: partitions, into: &registry)
+        return registry
+    }
+
+    private func loadChannels(into registry: inout Registry) throws(StoreError) {
         registry.channels = try all(
             "SELECT identity, topic, environment, storage, created_at FROM channel ORDER BY identity",
             ChannelRecord.init(row:))
@@ -41,17 +59,6 @@ struct RegistryReader {
             SELECT channel, identity, topic, payload, priority, expires_at, push_type, accepted_at
             FROM broadcast ORDER BY channel
             """, Broadcast.init(row:))
-        registry.sendTokens = try all(
-            "SELECT name, digest, topics, added_at FROM send_token ORDER BY convert_to(name, 'UTF8')",
-            SendTokenRecord.init(row:))
-        return registry
-    }
-
-    /// Returns the devices of partitions with all that belongs to them.
-    func load(_ partitions: Set<Partition>) throws(StoreError) -> Registry {
-        var registry = Registry()
-        try loadDevices(of: partitions, into: &registry)
-        return registry
     }
 
     /// Reads the tables of devices, whole or of these partitions.

@@ -25,11 +25,6 @@ struct LoadedStore: Sendable {
     init(_ store: any PartitionStore, _ partitions: Set<Partition>, shards: Int) throws(StoreError) {
         var entries = [[QueueEntry]](repeating: [], count: shards)
         registry = try store.load(partitions) { entries[$0.device.home(among: shards)].append($0) }
-        // The channels of an app have their home with a partition, but every node may read all of them.
-        let shared = try store.loadRegistry()
-        registry.channels = shared.channels.filter { partitions.contains(Partition(of: $0.owner)) }
-        let channels = Set(registry.channels.map(\.identity))
-        registry.broadcasts = shared.broadcasts.filter { channels.contains($0.channel) }
         self.partitions = partitions
         self.entries = entries
         lastRow = entries.compactMap { $0.last?.row }.max() ?? QueueRow(0)

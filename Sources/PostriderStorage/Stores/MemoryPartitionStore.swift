@@ -35,7 +35,7 @@ public final class MemoryPartitionStore: PartitionStore {
         _ = try store.scanQueue { entry in
             if partitions.contains(Partition(of: entry.device)) { visit(entry) }
         }
-        return registry.devices(in: partitions)
+        return registry.part(of: partitions)
     }
 
     /// Returns nothing, as ``scanQueue(_:)`` visits nothing.
@@ -59,8 +59,8 @@ public final class MemoryPartitionStore: PartitionStore {
         } catch {
             return completion(.failure(error))
         }
-        if changes.contains(where: \.isShared) { cluster.countChange() }
-        store.apply(changes.filter { $0.isShared || $0.device != nil }, completion: completion)
+        if changes.contains(where: { $0.scope == .shared }) { cluster.countChange() }
+        store.apply(changes.filter { $0.scope != .run }, completion: completion)
     }
 
     /// Applies a batch to the queue, all or nothing.

@@ -2,28 +2,37 @@ public import PostriderCluster
 public import PostriderNotifications
 
 extension RegistryChange {
-    /// The device whose partition's owner alone may make this change; nil if it is about none.
-    public var device: DeviceIdentity? {
+    /// What of a cluster a change is about.
+    public enum Scope: Equatable {
+        /// A device: the node that has its partition alone may make the change.
+        case device(DeviceIdentity)
+        /// An app's channels, which only the node that has their partition changes and reads.
+        case channels
+        /// What every node has.
+        case shared
+        /// The run of one relay.
+        case run
+    }
+
+    /// What of a cluster this change is about.
+    public var scope: Scope {
         switch self {
-        case .putDevice(let record): record.identity
-        case .noteSeen(let identity, _), .removeDevice(let identity): identity
-        case .putPresence(let record): record.device
-        case .putLabel(let label): label.device
-        case .putRegistration(let record): record.device
-        case .putWebSubscription(let subscription): subscription.device
-        case .addTokenSecret, .noteRun, .putProviderKey, .removeProviderKey, .putTopic, .removeTopic,
-            .putEnrolmentKey, .removeEnrolmentKey, .countEnrolments, .putSendToken, .removeSendToken,
-            .putChannel, .removeChannel,
-            .putBroadcast, .removeBroadcast:
-            nil
+        case .putDevice(let record): .device(record.identity)
+        case .noteSeen(let identity, _), .removeDevice(let identity): .device(identity)
+        case .putPresence(let record): .device(record.device)
+        case .putLabel(let label): .device(label.device)
+        case .putRegistration(let record): .device(record.device)
+        case .putWebSubscription(let subscription): .device(subscription.device)
+        case .putChannel, .removeChannel, .putBroadcast, .removeBroadcast: .channels
+        case .addTokenSecret, .putProviderKey, .removeProviderKey, .putTopic, .removeTopic,
+            .putEnrolmentKey, .removeEnrolmentKey, .countEnrolments, .putSendToken, .removeSendToken:
+            .shared
+        case .noteRun: .run
         }
     }
 
-    /// Whether every node of a cluster has what this changes.
-    public var isShared: Bool {
-        if case .noteRun = self { return false }
-        return device == nil
-    }
+    /// The device whose partition's owner alone may make this change; nil if it is about none.
+    public var device: DeviceIdentity? { if case .device(let device) = scope { device } else { nil } }
 }
 
 extension Registry {
@@ -32,11 +41,12 @@ extension Registry {
         var shared = self
         (shared.devices, shared.registrations, shared.webSubscriptions) = ([], [], [])
         (shared.presences, shared.labels, shared.lastRun) = ([], [], nil)
+        (shared.channels, shared.broadcasts) = ([], [])
         return shared
     }
 
-    /// The devices of partitions, with all that belongs to them.
-    func devices(in partitions: Set<Partition>) -> Registry {
+    /// The devices and channels of partitions, with all that belongs to them.
+    func part(of partitions: Set<Partition>) -> Registry {
         func isIn(_ device: DeviceIdentity) -> Bool { partitions.contains(Partition(of: device)) }
         var own = Registry()
         own.devices = devices.filter { isIn($0.identity) }
@@ -44,7 +54,16 @@ extension Registry {
         own.webSubscriptions = webSubscriptions.filter { isIn($0.device) }
         own.presences = presences.filter { isIn($0.device) }
         own.labels = labels.filter { isIn($0.device) }
+        (own.channels, own.broadcasts) = (channels, broadcasts)
+        own.keepChannels(of: partitions)
         return own
+    }
+
+    /// Leaves out the channels of all other partitions, and their broadcasts.
+    public mutating func keepChannels(of partitions: Set<Partition>) {
+        channels.removeAll { !partitions.contains(Partition(of: $0.owner)) }
+        let kept = Set(channels.map(\.identity))
+        broadcasts.removeAll { !kept.contains($0.channel) }
     }
 }
 
