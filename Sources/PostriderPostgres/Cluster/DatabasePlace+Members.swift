@@ -39,8 +39,8 @@ extension DatabasePlace {
 
     private func members(_ connection: PostgresConnection) throws(StoreError) -> [ClusterNode] {
         let rows = try saying { () throws(PostgresFailure) in
-            try connection.run([Request("SELECT name, address, generation, beat FROM member")]).flatMap(
-                \.rows)
+            try connection.run([Request("SELECT name, address, generation, beat FROM member")])
+                .flatMap(\.rows)
         }
         return rows.compactMap { row in
             NodeName(row.text(0)).map {

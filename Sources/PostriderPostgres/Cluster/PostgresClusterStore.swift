@@ -42,7 +42,7 @@ public final class PostgresClusterStore: ClusterStore {
         let opened = try place.open(log: log)
         try place.checkSchema(opened.connection)
         try place.saying { () throws(PostgresFailure) in
-            try PostgresSchema.whenAlone(opened.connection) { () throws(PostgresFailure) in
+            try PostgresSchema.repeatingCollisions(opened.connection) { () throws(PostgresFailure) in
                 try PostgresSchema.prepareForNodes(opened.connection)
             }
         }

@@ -4,7 +4,7 @@ extension PostgresSchema {
     /// Calls `body`, which makes schema, tables or indexes, again if another process has made the same at the same
     /// time: PostgreSQL then reports that they are there although they were not, with `IF NOT EXISTS`, too. Nodes of a
     /// cluster are started together.
-    static func whenAlone<Value>(
+    static func repeatingCollisions<Value>(
         _ connection: PostgresConnection, _ body: () throws(PostgresFailure) -> Value
     ) throws(PostgresFailure) -> Value {
         // unique_violation, duplicate_schema, duplicate_table, deadlock_detected

@@ -70,7 +70,7 @@ struct DatabasePlace: Sendable {
     /// Makes the tables, or migrates them.
     func checkSchema(_ connection: PostgresConnection) throws(StoreError) {
         let version = try saying { () throws(PostgresFailure) in
-            try PostgresSchema.whenAlone(connection) { () throws(PostgresFailure) in
+            try PostgresSchema.repeatingCollisions(connection) { () throws(PostgresFailure) in
                 try PostgresSchema.prepare(connection)
             }
         }

@@ -17,25 +17,13 @@ final class ChannelHome {
         self.changes = changes
     }
 
-    /// Adds the stored channels whose home this is. A node of a cluster adds those of the partitions that it takes
-    /// (``take(_:of:)``), and none at its start.
-    func restore(_ stored: Registry) {
-        guard context.outbox.places == nil else { return }
-        add(stored)
-    }
-
-    /// Adds the stored channels of partitions that the node has taken, in place of what it knows about them.
-    func take(_ stored: Registry, of partitions: Set<Partition>) {
-        forget(partitions)
-        add(stored)
-    }
-
     /// Forgets the channels of partitions that another node is to have.
     func forget(_ partitions: Set<Partition>) {
         registry.forget { partitions.contains(Partition(of: $0)) }
     }
 
-    private func add(_ stored: Registry) {
+    /// Adds the stored channels whose home this is: all at the start, or those of partitions that the node has taken.
+    func restore(_ stored: Registry) {
         for record in stored.channels
         where record.owner.home(among: context.outbox.shardCount) == context.index {
             registry.restore(record)
@@ -47,7 +35,7 @@ final class ChannelHome {
     func take(_ order: ChannelCommand, of owner: ChannelOwner, for address: ReplyAddress) {
         let outbox = context.outbox
         // Another node may have sent it before it knew that this one does not decide about the app any more.
-        guard !outbox.isElsewhere(owner) else {
+        guard !context.isElsewhere(owner) else {
             return outbox.send(
                 .channel(.answer(address, .rejected(.serviceUnavailable))), to: Int(address.shard))
         }
@@ -67,7 +55,7 @@ final class ChannelHome {
     ///
     /// If another node decides about the app, nothing is answered: the device's home asks again.
     func find(_ request: SubscriptionRequest) {
-        guard !context.outbox.isElsewhere(request.owner) else { return }
+        guard !context.isElsewhere(request.owner) else { return }
         let (isKnown, stored) = registry.find(request, now: context.now)
         context.outbox.send(
             .channel(.subscribed(request, isKnown: isKnown, stored)), to: request.shard)
@@ -79,10 +67,11 @@ final class ChannelHome {
     /// Removes the channels of apps that the operator does not allow to have any. This also repeats removals that a
     /// full disk or the relay's stop has prevented.
     func removeForbidden() {
-        let (policy, outbox) = (context.policy, context.outbox)
+        let context = context
         perform {
             registry.removeChannels(
-                where: { !policy.broadcastTopics.contains($0.topic) && !outbox.isElsewhere($0) }, &$0)
+                where: { !context.policy.broadcastTopics.contains($0.topic) && !context.isElsewhere($0) }, &$0
+            )
         }
     }
 

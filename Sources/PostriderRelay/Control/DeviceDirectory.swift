@@ -157,12 +157,7 @@ final class DeviceDirectory {
     /// - Returns: the device that has its name from now on: one that calls itself by this name, and whose present
     ///   name was assigned by the directory. Nil if there is none.
     func removed(_ device: DeviceIdentity) -> DirectoryEntry? {
-        guard let entry = entries.removeValue(forKey: device) else { return nil }
-        names[entry.name.key] = nil
-        for tag in entry.label.tags { count(tag, -1) }
-        let (count, key) = ((bases[entry.base.key] ?? 1) - 1, entry.name.key)
-        bases[entry.base.key] = count > 0 ? count : nil
-        guard bases[key] != nil else { return nil }
+        guard let entry = take(device), case let key = entry.name.key, bases[key] != nil else { return nil }
         let heirs = entries.values.filter { !$0.label.isGiven && $0.base.key == key }
         guard var heir = heirs.min(by: { $0.enrolledAt < $1.enrolledAt }) else { return nil }
         names[heir.name.key] = nil
@@ -175,13 +170,17 @@ final class DeviceDirectory {
 
     /// Forgets devices whose home is another node from now on. Their names are free here.
     func forget(where isElsewhere: (DeviceIdentity) -> Bool) {
-        for (device, entry) in entries where isElsewhere(device) {
-            entries[device] = nil
-            if names[entry.name.key] == device { names[entry.name.key] = nil }
-            for tag in entry.label.tags { count(tag, -1) }
-            let count = (bases[entry.base.key] ?? 1) - 1
-            bases[entry.base.key] = count > 0 ? count : nil
-        }
+        for device in entries.keys where isElsewhere(device) { _ = take(device) }
+    }
+
+    /// Takes a device out. Its name is free then.
+    private func take(_ device: DeviceIdentity) -> DirectoryEntry? {
+        guard let entry = entries.removeValue(forKey: device) else { return nil }
+        names[entry.name.key] = nil
+        for tag in entry.label.tags { count(tag, -1) }
+        let count = (bases[entry.base.key] ?? 1) - 1
+        bases[entry.base.key] = count > 0 ? count : nil
+        return entry
     }
 
     private func add(_ entry: DirectoryEntry) {

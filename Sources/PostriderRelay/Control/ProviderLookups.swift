@@ -21,7 +21,7 @@ final class ProviderLookups {
     private let queries: ShardQueries
     private let waits: ProviderWaits
     /// For each key, when it may look up as often as a key that has not for long. Only keys of the setting get here.
-    private var paces: [String: LookupPace] = [:]
+    private var paces: [String: TokenBucket] = [:]
 
     init(_ directory: DeviceDirectory, _ queries: ShardQueries, _ waits: ProviderWaits) {
         (self.directory, self.queries, self.waits) = (directory, queries, waits)
@@ -42,7 +42,7 @@ final class ProviderLookups {
 
     /// Finds the devices of a lookup. Names and tags that no device has are no error.
     private func answer(_ lookup: DeviceLookup, now: UInt64, then: @escaping (LookupAnswer) -> Void) {
-        guard paces[lookup.key, default: LookupPace(Limits.lookupRate)].takes(now: now) else {
+        guard paces[lookup.key, default: TokenBucket(Limits.lookupRate)].takes(now: now) else {
             return then(.failure(.tooManyRequests))
         }
         var part = LookupPart(after: lookup.after, most: Limits.lookupDevices)
@@ -72,26 +72,6 @@ final class ProviderLookups {
             }
             then(.success(ControlHandler.answer(found).body))
         }
-    }
-}
-
-/// How often a key may ask: a token bucket, stored as the moment at which it is full again.
-struct LookupPace {
-    private let rate: (perSecond: Int, atOnce: Int)
-    private var fullAt: UInt64 = 0
-
-    /// A bucket that is full.
-    init(_ rate: (perSecond: Int, atOnce: Int)) { self.rate = rate }
-
-    /// Takes one request; false if there were too many.
-    ///
-    /// - Parameter now: monotonic nanoseconds.
-    mutating func takes(now: UInt64) -> Bool {
-        let interval = 1_000_000_000 / UInt64(rate.perSecond)
-        let next = max(fullAt, now) + interval
-        guard next <= now + interval * UInt64(rate.atOnce) else { return false }
-        fullAt = next
-        return true
     }
 }
 

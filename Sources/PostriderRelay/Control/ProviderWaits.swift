@@ -13,7 +13,7 @@ final class ProviderWaits {
 
     private let context: ShardContext
     /// For each key, when it may ask as often as a key that has not for long. Only keys of the setting get here.
-    private var paces: [String: LookupPace] = [:]
+    private var paces: [String: TokenBucket] = [:]
     private var waiting: [UInt64: Waiting] = [:]
     private var lastNumber: UInt64 = 0
 
@@ -29,7 +29,7 @@ final class ProviderWaits {
         guard let wait = try? PushWait(lookup.query[...]) else { return then(.failure(.badPath)) }
         let open = waiting.values.count { $0.key == lookup.key }
         guard open < Limits.pushLookups,
-            paces[lookup.key, default: LookupPace(Limits.pushLookupRate)].takes(now: now)
+            paces[lookup.key, default: TokenBucket(Limits.pushLookupRate)].takes(now: now)
         else { return then(.failure(.tooManyRequests)) }
         lastNumber += 1
         let number = lastNumber

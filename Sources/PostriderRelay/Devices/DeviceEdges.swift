@@ -10,25 +10,12 @@ final class DevicePassage {
     let place: ShardPlace
     /// Whether the home has sent anything.
     var isAnswered = false
-    /// The bytes that the device may send now.
-    private var allowance = most
-    /// When that was computed, in nanoseconds.
-    private var computedAt: UInt64
+    /// The bytes that the device may send.
+    var allowance = TokenBucket((Limits.edgeBytesPerSecond, 4 * Limits.edgeBytesPerSecond))
 
-    private static let most = 4 * Limits.edgeBytesPerSecond
-
-    init(of device: DeviceIdentity, to place: ShardPlace, now: UInt64) {
+    init(of device: DeviceIdentity, to place: ShardPlace) {
         self.device = device
         self.place = place
-        computedAt = now
-    }
-
-    /// Counts bytes of the device. Returns false if it sends too many.
-    func spend(_ count: Int, now: UInt64) -> Bool {
-        let microseconds = Int(min((now - computedAt) / 1_000, 4_000_000))
-        allowance = min(allowance + microseconds * Limits.edgeBytesPerSecond / 1_000_000, Self.most) - count
-        computedAt = now
-        return allowance >= 0
     }
 }
 
@@ -68,12 +55,9 @@ final class DeviceEdges {
 
     /// Asks a device to come back, soon and not at the same time as others: another node has it, or no node.
     func postpone(_ session: DeviceSession, _ detail: String) {
-        let pause = Self.leastPause + UInt32(context.random.next() % UInt64(Self.pauseSpread))
-        session.leave(.overloaded, retryAfterMilliseconds: pause, detail)
+        session.leave(
+            .overloaded, retryAfterMilliseconds: context.drawPause(in: Limits.postponedMilliseconds), detail)
     }
-
-    private static let leastPause: UInt32 = 1_000
-    private static let pauseSpread: UInt32 = 2_000
 
     // MARK: At the edge
 
@@ -83,7 +67,7 @@ final class DeviceEdges {
             return postpone(session, "the device has another home than the node thought that accepted it")
         }
         guard !context.outbox.isCongested(place.number) else { return postpone(session, Self.congestion) }
-        session.passage = DevicePassage(of: hello.deviceIdentity, to: place, now: context.scheduler.now)
+        session.passage = DevicePassage(of: hello.deviceIdentity, to: place)
         session.keepalive.seconds = hello.grantedKeepaliveSeconds
         passed[session.number] = session
         let host = session.party(of: hello).address
@@ -95,7 +79,7 @@ final class DeviceEdges {
         guard !context.outbox.isCongested(passage.place.number) else {
             return postpone(session, Self.congestion)
         }
-        guard passage.spend(message.count, now: context.scheduler.now) else {
+        guard passage.allowance.takes(message.count, now: context.scheduler.now) else {
             return postpone(session, "the device sends more than may be passed on to its home")
         }
         var bytes: [UInt8] = []

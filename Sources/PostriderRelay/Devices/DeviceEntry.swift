@@ -157,6 +157,13 @@ final class DeviceEntry {
     }
 }
 
+extension Sequence<DeviceEntry> {
+    /// The devices in an order that does not depend on hashes, because the same seed has to lead to the same run.
+    var inOrder: [DeviceEntry] {
+        sorted { ($0.identity.high, $0.identity.low) < ($1.identity.high, $1.identity.low) }
+    }
+}
+
 /// How much a device may write into the trace: ``Limits/reportsPerNotification`` for each notification that it was
 /// sent, so that no device can crowd out the records of others.
 struct ReportAllowance {

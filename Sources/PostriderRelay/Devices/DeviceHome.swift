@@ -108,7 +108,7 @@ final class DeviceHome {
     func offer(_ notification: Notification, _ address: ReplyAddress) {
         // Another node may have sent it before it knew that this one does not serve the device any more.
         let device = notification.device
-        guard !isElsewhere(device) else { return refuse(address, .serviceUnavailable) }
+        guard !context.isElsewhere(device) else { return refuse(address, .serviceUnavailable) }
         guard let entry = entries[device] else { return refuse(address, .badDeviceToken) }
         offer(notification, at: context.rows.draw(), to: entry, address)
     }
@@ -227,10 +227,8 @@ final class DeviceHome {
     func sweep() -> Bool {
         let now = context.now
         let keepsExpired = rules.doubtsClock(context)
-        // In an order that does not depend on hashes, because the same seed has to lead to the same run.
         let due = entries.values.filter { keepsExpired ? $0.device.isGroupDue(at: now) : $0.isDue(at: now) }
-            .sorted { ($0.identity.high, $0.identity.low) < ($1.identity.high, $1.identity.low) }
-        for entry in due {
+        for entry in due.inOrder {
             with(entry) { device, now, tally, effects in
                 if !keepsExpired { device.expire(now: now, &tally, &effects) }
                 if device.isGroupDue(at: now) { device.fetch(now: now, &tally, &effects) }
@@ -270,7 +268,7 @@ final class DeviceHome {
         changes.apply(device + (tags.isEmpty ? [] : [.putLabel(label)])) {
             [unowned self] result in
             let isDurable = result.isSuccess
-            if isDurable, !isElsewhere(record.identity) {
+            if isDurable, !context.isElsewhere(record.identity) {
                 let entry = DeviceEntry(record)
                 entries[record.identity] = entry
                 context.outbox.send(.control(.enrolled(record, tags)), to: 0)

@@ -47,18 +47,18 @@ final class StoreRequests {
     func turnEnded(isLate: (DeviceIdentity) -> Void) {
         turn += 1
         guard deferred.oldest != nil else { return }
-        while let queued = deferred.takeFirst(lateAt: context.isDraining ? nil : moment) {
-            isLate(queued.notification.device)
-            context.outbox.send(.store(queued, postedAt: context.scheduler.now))
-        }
+        storeDeferred(lateAt: context.isDraining ? nil : moment, isLate)
         guard let oldest = deferred.oldest, let timer, !timer.isArmed else { return }
         let waited = Int((context.scheduler.now - oldest.nanoseconds) / 1_000_000)
         timer.arm(afterMilliseconds: max(1, Limits.acknowledgementMilliseconds - waited))
     }
 
     /// Has the ledger store everything that was deferred, late or not.
-    func storeAll() {
-        while let queued = deferred.takeFirst(lateAt: nil) {
+    func storeAll() { storeDeferred(lateAt: nil) { _ in } }
+
+    private func storeDeferred(lateAt moment: SendTime?, _ isStored: (DeviceIdentity) -> Void) {
+        while let queued = deferred.takeFirst(lateAt: moment) {
+            isStored(queued.notification.device)
             context.outbox.send(.store(queued, postedAt: context.scheduler.now))
         }
     }

@@ -13,4 +13,8 @@ extension Limits {
     /// Identities that are drawn for a new device until one belongs to its node. If a node has a single one of all
     /// partitions, one of 17,000 enrolments finds none.
     static let identityDraws = 10_000
+    /// How many milliseconds a device waits that has lost its home on this node, before it comes back to its new one.
+    static let movedMilliseconds: Range<UInt32> = 200..<1_200
+    /// How many milliseconds a device waits that could not be passed on to its home, before it comes back.
+    static let postponedMilliseconds: Range<UInt32> = 1_000..<3_000
 }

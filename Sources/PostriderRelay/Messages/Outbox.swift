@@ -58,13 +58,17 @@ final class Outbox {
 
     /// Whether another node may serve a device, or none does, at this moment of the monotonic clock.
     func isElsewhere(_ device: DeviceIdentity, at now: UInt64) -> Bool {
-        if let serving, !serving.includes(now) { return true }
-        return places.map { $0.place(of: device) != .here } ?? false
+        isElsewhere(places?.place(of: device), at: now)
     }
 
-    /// Whether another node may decide about the channels of an app, or none does.
-    func isElsewhere(_ owner: ChannelOwner) -> Bool {
-        places.map { $0.place(of: owner) != .here } ?? false
+    /// Whether another node may decide about the channels of an app, or none does, at this moment.
+    func isElsewhere(_ owner: ChannelOwner, at now: UInt64) -> Bool {
+        isElsewhere(places?.place(of: owner), at: now)
+    }
+
+    private func isElsewhere(_ place: PartitionPlaces.Place?, at now: UInt64) -> Bool {
+        if let serving, !serving.includes(now) { return true }
+        return place != nil && place != .here
     }
 
     /// Whether messages to this place (a ``ShardPlace``) or to the ledger wait because a mailbox is full.

@@ -10,9 +10,7 @@ extension NodeSwitch {
         switch message {
         case .order(_, _, let address):
             guard waiting[link] != nil else { return answerOrder(address, .rejected(.serviceUnavailable)) }
-            guard waiting[link]?.count ?? 0 < Limits.nodeRequests, around.takesRequest(link) else {
-                return answerOrder(address, .rejected(.tooManyRequests))
-            }
+            guard hasRoom(link) else { return answerOrder(address, .rejected(.tooManyRequests)) }
             waiting[link]?.orders.insert(address)
             send(.channel(message), over: link)
         case .answer(let address, let answer):

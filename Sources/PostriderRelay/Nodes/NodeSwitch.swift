@@ -22,7 +22,6 @@ final class NodeSwitch {
         let takesRequest: (_ link: Int) -> Bool
         /// Sends bytes over a link; nothing happens if it has ended.
         let send: ([UInt8], _ link: Int) -> Void
-        let log: Log
     }
 
     /// The requests that wait for an answer over one link.
@@ -72,26 +71,31 @@ final class NodeSwitch {
     // MARK: From shards
 
     /// Sends a shard's message to another node.
-    func pass(_ letter: NodeMessage) {
-        guard let link = letter.place.link else {
+    func pass(_ outgoing: NodeMessage) {
+        guard let link = outgoing.place.link else {
             preconditionFailure("a message for a shard of this node needs no link")
         }
-        switch letter.message {
+        switch outgoing.message {
         case .push(.deliver(_, let address)):
             guard waiting[link] != nil else { return lose(address) }
-            guard waiting[link]?.count ?? 0 < Limits.nodeRequests, around.takesRequest(link) else {
+            guard hasRoom(link) else {
                 counters.refused += 1
                 return answer(address, .rejected(.tooManyRequests))
             }
             waiting[link]?.pushes.insert(address)
             counters.sent += 1
-            send(letter.message, over: link)
+            send(outgoing.message, over: link)
         case .push(.answer(let address, let result)):
             send(.push(.answer(address.withoutLink, result)), over: link)
         case .edge(let message): pass(message, over: link)
         case .channel(let message): pass(message, over: link)
         default: preconditionFailure("messages of this kind do not leave the node yet")
         }
+    }
+
+    /// Whether a link takes another request that is answered.
+    func hasRoom(_ link: Int) -> Bool {
+        takesRequest(link) && waiting[link]?.count ?? 0 < Limits.nodeRequests
     }
 
     /// Whether a link takes another request.
@@ -149,6 +153,7 @@ final class NodeSwitch {
             throw .outOfOrder("A request comes from a shard that a node cannot have.")
         }
     }
+
     /// Checks a message for a shard of this node that has asked for it: this node has opened the link.
     func checkAnswer(forShard shard: Int, _ link: Int) throws(CourierError) {
         guard waiting[link] != nil else {

@@ -30,7 +30,7 @@ final class NodeWork {
             post: { [shards = thread.mailboxes.shards] in shards[$1].post($0) },
             postAnswer: { [shards = thread.mailboxes.shards] in shards[$1].postEvenIfFull($0) },
             takesRequest: { [unowned self] in links.takesRequest($0) },
-            send: { [unowned self] in links.send($0, over: $1) }, log: log))
+            send: { [unowned self] in links.send($0, over: $1) }))
     private lazy var member = NodeMember(
         thread.cluster.name, thread.cluster.lease,
         NodeMember.Surroundings(

@@ -56,6 +56,18 @@ final class ShardContext {
     /// The index of the home of a device, among the shards of the node that has its partition.
     func home(of device: DeviceIdentity) -> Int { device.home(among: outbox.shardCount) }
 
+    /// Whether another node of the cluster may serve a device by now.
+    func isElsewhere(_ device: DeviceIdentity) -> Bool { outbox.isElsewhere(device, at: scheduler.now) }
+
+    /// Whether another node of the cluster may decide about the channels of an app by now.
+    func isElsewhere(_ owner: ChannelOwner) -> Bool { outbox.isElsewhere(owner, at: scheduler.now) }
+
+    /// A number of milliseconds in this range, drawn at random: when a device is to come back, so that not all come at
+    /// the same time.
+    func drawPause(in range: Range<UInt32>) -> UInt32 {
+        range.lowerBound + UInt32(random.next() % UInt64(range.count))
+    }
+
     /// An identity for a new device that satisfies `isFit` and whose home is on this node; nil if none was found.
     func drawIdentity(
         draws: Int = Limits.identityDraws, _ isFit: (DeviceIdentity) -> Bool = { _ in true }
@@ -63,7 +75,7 @@ final class ShardContext {
         for _ in 0..<draws {
             let identity = DeviceIdentity(
                 high: random.next(), low: UInt32(truncatingIfNeeded: random.next()))
-            if !outbox.isElsewhere(identity, at: scheduler.now), isFit(identity) { return identity }
+            if !isElsewhere(identity), isFit(identity) { return identity }
         }
         return nil
     }

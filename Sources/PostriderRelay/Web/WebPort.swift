@@ -78,7 +78,7 @@ final class WebPort {
             return session.leave(.shutdown, retryAfterMilliseconds: 1_000, "the relay is shutting down")
         }
         guard let identity = session.presented else { return enrol(session) }
-        guard !context.outbox.isElsewhere(identity.device, at: context.scheduler.now) else {
+        guard !context.isElsewhere(identity.device) else {
             return session.leave(
                 .overloaded, retryAfterMilliseconds: 1_000, "another node serves the browser")
         }

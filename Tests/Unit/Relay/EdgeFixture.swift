@@ -34,7 +34,7 @@ final class EdgeFixture {
             },
             postAnswer: { [unowned self] message, _ in mailOfEdge.append(message) },
             takesRequest: { [unowned self] _ in !isCongested },
-            send: { [unowned self] bytes, _ in toHome.append(bytes) }, log: .none))
+            send: { [unowned self] bytes, _ in toHome.append(bytes) }))
 
     private lazy var switchOfHome = NodeSwitch(
         NodeSwitch.Surroundings(
@@ -45,7 +45,7 @@ final class EdgeFixture {
             },
             postAnswer: { [unowned self] message, _ in mailOfHome.append(message) },
             takesRequest: { _ in false },
-            send: { [unowned self] bytes, _ in toEdge.append(bytes) }, log: .none))
+            send: { [unowned self] bytes, _ in toEdge.append(bytes) }))
 
     init() throws {
         edge = try DeviceFixture(devices: 0)

@@ -57,7 +57,7 @@ extension FixtureNode {
     var tally: Tally { shards.reduce(into: Tally()) { $0 += $1.home.tally } }
 
     /// Whether it accepts pushes for a device at this moment, as far as the membership is concerned.
-    func serves(_ device: DeviceIdentity) -> Bool { shards.contains { !$0.home.isElsewhere(device) } }
+    func serves(_ device: DeviceIdentity) -> Bool { shards.contains { !$0.context.isElsewhere(device) } }
 
     /// Lets a device connect at its home, and returns its connection.
     func connect(_ device: DeviceIdentity) -> FixtureSession? {

@@ -48,7 +48,7 @@ final class FixtureNode {
                 return true
             },
             postAnswer: { [unowned self] in mail[$1].append($0) }, takesRequest: { _ in true },
-            send: { [unowned self] in wires.open[$1]?.wires.arrive($0, over: $1) }, log: .none))
+            send: { [unowned self] in wires.open[$1]?.wires.arrive($0, over: $1) }))
     private(set) lazy var work = NodeMember(
         name, .usual,
         NodeMember.Surroundings(

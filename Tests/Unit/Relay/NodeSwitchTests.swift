@@ -22,7 +22,7 @@ final class NodeSwitchTests {
             },
             postAnswer: { [unowned self] in posted.append(($0, $1)) },
             takesRequest: { [unowned self] _ in !isCongested },
-            send: { [unowned self] in sent.append(($0, $1)) }, log: .none))
+            send: { [unowned self] in sent.append(($0, $1)) }))
 
     private static func address(_ stream: Int32, shard: Int32 = 1) -> ReplyAddress {
         ReplyAddress(shard: shard, stream: stream, connection: 9)

@@ -1,3 +1,4 @@
+import PostriderCluster
 import PostriderNotifications
 import RelayFixtures
 import Testing
@@ -138,5 +139,21 @@ struct OutboxTests {
         outbox.sendToAll(.lifecycle(.stop))
         #expect(outbox.post())
         #expect(shards.map(\.messages.count) == [1, 1, 1])
+    }
+
+    @Test("knows devices and channels to be elsewhere from the moment on at which the node's lease ends")
+    func lease() {
+        let serving = ServingTime(until: 10)
+        let outbox = Outbox(ownIndex: nil, shards: [], ledger: { $0.isEmpty }, serving: serving)
+        outbox.places = PartitionPlaces(Array(repeating: .here, count: Partition.count))
+        let owner = ChannelOwner(topic: Samples.topic, environment: .production)
+        func isElsewhere(at now: UInt64) -> [Bool] {
+            [outbox.isElsewhere(Samples.device, at: now), outbox.isElsewhere(owner, at: now)]
+        }
+        #expect(isElsewhere(at: 9) == [false, false] && isElsewhere(at: 10) == [true, true])
+        serving.change(to: 20)
+        #expect(isElsewhere(at: 10) == [false, false])
+        outbox.places = .nowhere
+        #expect(isElsewhere(at: 10) == [true, true])
     }
 }
