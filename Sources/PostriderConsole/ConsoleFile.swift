@@ -34,6 +34,7 @@ public struct ConsoleFile: Sendable {
         "/elements.js": ConsoleFile(script, PackageResources.elements_js),
         "/icon.svg": ConsoleFile(picture, PackageResources.icon_svg),
         "/jsoncheck.js": ConsoleFile(script, PackageResources.jsoncheck_js),
+        "/nodes.js": ConsoleFile(script, PackageResources.nodes_js),
         "/overview.js": ConsoleFile(script, PackageResources.overview_js),
         "/plots.js": ConsoleFile(script, PackageResources.plots_js),
         "/pushes.js": ConsoleFile(script, PackageResources.pushes_js),

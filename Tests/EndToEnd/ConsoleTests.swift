@@ -1,3 +1,4 @@
+import DatabaseFixtures
 import Foundation
 import Testing
 
@@ -28,6 +29,18 @@ extension EndToEnd {
         @Test("is not hurt by markup in any field, by pages of other origins, or by chosen sessions")
         func attacks() async throws {
             try await browse("attacks")
+        }
+
+        @Test("shows the nodes of a cluster, and drains the one whose console it is")
+        func nodes() async throws {
+            let database = try DatabaseServer.shared.get().makeDatabase()
+            try await onStage { stage in
+                let postrider = Place.products.appending(path: "postrider").path
+                let program = try stage.python(
+                    "console_nodes.py", [postrider, database, stage.folder.path])
+                #expect(try await program.exitCode() == 0, "\(program.transcript)")
+                #expect(program.output.last == "the node is drained")
+            }
         }
 
         /// `make screenshots-console` runs it.

@@ -7,6 +7,7 @@ import { showAccess } from "./access.js";
 import { showCaptures } from "./captures.js";
 import { showChannels } from "./channels.js";
 import { showDevices } from "./devices.js";
+import { showNodes } from "./nodes.js";
 import { showOverview } from "./overview.js";
 import { showPushes } from "./pushes.js";
 import { showSend } from "./send.js";
@@ -18,6 +19,7 @@ const pages = [
   { word: "channels", title: "Channels", show: showChannels },
   { word: "send", title: "Send", show: showSend, role: "send" },
   { word: "access", title: "Access", show: showAccess },
+  { word: "nodes", title: "Nodes", show: showNodes, isThere: (session) => session.node },
   { word: "captures", title: "Captures", show: showCaptures, isThere: (session) => session.hasCaptures },
 ];
 const roles = ["look", "send", "administer"];
@@ -80,8 +82,12 @@ function showPage({ isFirst = false } = {}) {
   scrollTo(0, 0);
   const root = element("div");
   main.append(root);
-  if ((page.role && !may(page.role)) || (page.isThere && !page.isThere(session))) {
+  if (page.role && !may(page.role)) {
     root.append(element("p", { class: "empty" }, `Your session may not use this page: its role is "${session.role}".`));
+    return undefined;
+  }
+  if (page.isThere && !page.isThere(session)) {
+    root.append(element("p", { class: "empty" }, "With this relay's settings there is nothing to show here."));
     return undefined;
   }
   return page.show({ root, heading, session, may, say, trouble, query, argument: parts[1], signal: leave.signal });

@@ -11,9 +11,18 @@ import PostriderTransport
 /// A page of another origin cannot use a session: the cookie is `SameSite=Strict`, every request that changes something
 /// has a field that other origins cannot add without asking, and nothing here allows them to.
 final class ConsoleAccess: ControlAccess {
+    /// What the pages are told of the relay.
+    struct Facts {
+        /// Whether the relay captures requests.
+        let hasCaptures: Bool
+        /// The port that the page shows in a command that pushes.
+        let providerPort: UInt16
+        /// The relay's name in its cluster; nil if it is no node of one.
+        let node: String?
+    }
+
     private let console: RelayConfiguration.Console
-    private let hasCaptures: Bool
-    private let providerPort: UInt16
+    private let facts: Facts
     private let context: ShardContext
     /// Links that were not good, on this connection.
     private var failures = 0
@@ -23,14 +32,9 @@ final class ConsoleAccess: ControlAccess {
     /// The most bytes of the body of a request to sign in.
     private static let longestOrder = 1024
 
-    /// - Parameter providerPort: the port that the page shows in a command that pushes.
-    init(
-        _ console: RelayConfiguration.Console, hasCaptures: Bool, providerPort: UInt16,
-        _ context: ShardContext
-    ) {
+    init(_ console: RelayConfiguration.Console, _ facts: Facts, _ context: ShardContext) {
         self.console = console
-        self.hasCaptures = hasCaptures
-        self.providerPort = providerPort
+        self.facts = facts
         self.context = context
     }
 
@@ -99,6 +103,7 @@ final class ConsoleAccess: ControlAccess {
         let showsPayloads: Bool
         let hasCaptures: Bool
         let providerPort: UInt16
+        let node: String?
     }
 
     private static let signedOut = ControlResponse.refusal(
@@ -119,8 +124,9 @@ final class ConsoleAccess: ControlAccess {
         let answer = ControlHandler.answer(
             Description(
                 name: session.name, role: session.role.rawValue, expiresAt: session.endsAt.milliseconds,
-                showsPayloads: console.showsPayloads, hasCaptures: hasCaptures && console.showsPayloads,
-                providerPort: providerPort))
+                showsPayloads: console.showsPayloads,
+                hasCaptures: facts.hasCaptures && console.showsPayloads,
+                providerPort: facts.providerPort, node: facts.node))
         return ControlResponse(answer, fields: cookie.map { [("set-cookie", $0)] } ?? [])
     }
 

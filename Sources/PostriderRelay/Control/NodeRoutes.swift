@@ -24,17 +24,18 @@ struct NodeRoutes {
     private var list: Control.NodeList {
         let report = mailboxes.reports.current
         let nodes = report.view?.nodes.values.sorted { $0.name < $1.name } ?? []
-        let age =
-            report.seenAt == 0 ? nil : Int64((scheduler.now - min(report.seenAt, scheduler.now)) / 1_000_000)
+        let now = scheduler.now
+        let ages = report.seenAt.mapValues { Int64((now - min($0, now)) / 1_000_000) }
         return Control.NodeList(
-            node: name.text, served: report.served, heartbeatMilliseconds: age,
+            node: name.text, served: report.served, heartbeatMilliseconds: ages[name],
             forwarded: Control.NodeList.Forwarded(report.counters),
             nodes: nodes.map { node in
                 Control.Node(
                     name: node.name.text, address: node.address,
                     partitions: report.view?.placement.partitions(of: node.name).count ?? 0,
                     isDraining: node.isDraining,
-                    isLinked: node.name == name ? nil : report.linked.contains(node.name))
+                    isLinked: node.name == name ? nil : report.linked.contains(node.name),
+                    heartbeatMilliseconds: ages[node.name])
             })
     }
 }
@@ -78,6 +79,9 @@ extension Control {
         public var isDraining: Bool
         /// Whether the node that answers has a link to it; nil for that node itself.
         public var isLinked: Bool?
+        /// Milliseconds since the node that answers has seen its latest heartbeat. The others take its partitions if
+        /// they see no new one for a lease of 1.5 seconds.
+        public var heartbeatMilliseconds: Int64?
     }
 }
 

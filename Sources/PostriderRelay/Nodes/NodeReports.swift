@@ -7,15 +7,26 @@ final class NodeReports: Sendable {
     /// What the node knows.
     struct Report: Sendable {
         /// The cluster, as the database had it at the last answered heartbeat; nil before the first.
-        var view: ClusterView?
-        /// When that was answered, in nanoseconds of the monotonic clock.
-        var seenAt: UInt64 = 0
+        private(set) var view: ClusterView?
+        /// When the present heartbeat of each node was seen first, in nanoseconds of the monotonic clock.
+        private(set) var seenAt: [NodeName: UInt64] = [:]
         /// The partitions whose devices the node serves.
         var served = 0
         /// The nodes to which this one has an open link.
         var linked: Set<NodeName> = []
         /// What was sent over links, and what came.
         var counters = NodeTraffic()
+
+        /// Notes the cluster as the database has it now.
+        mutating func note(_ newer: ClusterView, at now: UInt64) {
+            guard newer != view else { return }
+            seenAt = newer.nodes.mapValues { node in
+                let known = view?.nodes[node.name]
+                let isSame = known?.beat == node.beat && known?.generation == node.generation
+                return isSame ? seenAt[node.name, default: now] : now
+            }
+            view = newer
+        }
     }
 
     private let report = Mutex(Report())

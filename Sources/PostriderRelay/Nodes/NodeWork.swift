@@ -196,10 +196,7 @@ final class NodeWork {
 
     private func report() {
         var report = thread.node.reports.current
-        if let view = member.view, report.view != view {
-            report.view = view
-            report.seenAt = loop.now
-        }
+        if let view = member.view { report.note(view, at: loop.now) }
         report.served = member.servedCount(at: loop.now)
         report.linked = Set(member.links.keys)
         report.counters = messages.counters

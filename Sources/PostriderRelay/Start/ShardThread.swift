@@ -1,3 +1,4 @@
+import PostriderCluster
 import PostriderCrypto
 import PostriderEndpoints
 import PostriderNotifications
@@ -160,13 +161,14 @@ struct ShardThread: Sendable {
                 ControlSession(handler, pushes, access, audit: configuration.audit).endpoint
             })
         guard let console = configuration.console, let routes else { return nil }
-        let (hasCaptures, port) = (configuration.bench != nil, providers.first?.address.port ?? 0)
+        let facts = ConsoleAccess.Facts(
+            hasCaptures: configuration.bench != nil, providerPort: providers.first?.address.port ?? 0,
+            node: parts.node?.cluster.name.text)
         let listener = try loop.listen(
             console.address, renewable: parts.tls.device, inherited: configuration.sockets
         ) { _ in
             guard !context.isDraining else { return nil }
-            let access = ConsoleAccess(
-                console, hasCaptures: hasCaptures, providerPort: port, context)
+            let access = ConsoleAccess(console, facts, context)
             return ControlSession(handler, pushes, access, audit: configuration.audit).endpoint
         }
         guardListener(listener, context.consoleEnds, context)

@@ -18,9 +18,11 @@ enum NodesCommand: OperatorCommand {
                 [
                     node.name, node.address, "\(node.partitions)", state(node),
                     node.isLinked.map { $0 ? "yes" : "no" } ?? "-",
+                    node.heartbeatMilliseconds.map { "\($0) ms ago" } ?? "-",
                 ]
             }
-            Console.say(Listing.columns(["NODE", "ADDRESS", "PARTITIONS", "STATE", "LINK"], rows))
+            let heads = ["NODE", "ADDRESS", "PARTITIONS", "STATE", "LINK", "HEARTBEAT"]
+            Console.say(Listing.columns(heads, rows))
             Console.say(
                 "Node \(list.node) serves \(list.served) partitions. It has sent \(list.forwarded.sent) "
                     + "pushes to other nodes, and got \(list.forwarded.received) from them.")

@@ -5,7 +5,6 @@ import re
 import subprocess
 import time
 from importlib import resources
-from pathlib import Path
 
 from selenium import webdriver
 from selenium.common.exceptions import (
@@ -30,11 +29,11 @@ RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "be
 
 
 class Browser:
-    """A window of the console. `description` is what `postrider dev --json` printed."""
+    """A window of the console. `description` is what `postrider dev --json` printed, or its `controlAddress` alone."""
 
     def __init__(self, description, postrider, size=DESK, is_dark=False):
         self.description, self.postrider = description, postrider
-        self.base = description["consoleLink"].split("#")[0]
+        self.base = self.link().split("#")[0]
         options = Options()
         options.binary_location = "/usr/bin/chromium"
         for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars", "--lang=en-GB"):
@@ -56,9 +55,9 @@ class Browser:
 
     def run(self, *words):
         """Runs a command of postrider for this relay, and returns its output."""
-        folder = Path(self.description["authorityFile"]).parent
         result = subprocess.run(
-            [self.postrider, *words, "--directory", folder], capture_output=True, text=True, timeout=PATIENCE)
+            [self.postrider, *words, "--control", self.description["controlAddress"]],
+            capture_output=True, text=True, timeout=PATIENCE)
         require(result.returncode == 0, f"postrider {' '.join(words)} ended with {result.returncode}: {result.stderr}")
         return result.stdout
 

@@ -21,7 +21,8 @@ struct ConsoleAccessTests {
     private func access(showsPayloads: Bool = false) -> ConsoleAccess {
         var console = console
         console.showsPayloads = showsPayloads
-        return ConsoleAccess(console, hasCaptures: true, providerPort: 2197, context)
+        return ConsoleAccess(
+            console, .init(hasCaptures: true, providerPort: 2197, node: nil), context)
     }
 
     /// The cookie of a new session with this role.
