@@ -19,6 +19,7 @@ import document
 import tally
 from harness import OPEN, RESERVE, TOKENS, Harness, connection_kib, main_phase, parser, phase, read, scraped, used
 from machine import CLIENT, SERVER, compile_c, cpu, description, missing, run, stop, workplace
+from nodes import Nodes
 from peers import NCHAN, POSTGRES, Peers
 
 US = "postrider"
@@ -114,16 +115,33 @@ class Bench(Harness):
                 yield what, "Redis, log always synced", float(output.splitlines()[-1].split(",")[1].strip('"'))
 
     def cluster(self):
-        """pushes a second that are stored when they are accepted, 1000 under way, with the store in PostgreSQL"""
-        what = "pushes a second"
-        pushing = ["push", "--absent", "--devices", 1000, "--in-flight", 1000, "--for", f"{self.seconds}s"]
+        """a store in PostgreSQL, and pushes that enter at another node than that of their devices"""
         if missing("postgres", "postgresql-15", POSTGRES):
             return
+        what = "pushes a second that are stored when they are accepted, 1000 under way"
+        pushing = ["push", "--absent", "--devices", 1000, "--in-flight", 1000, "--for", f"{self.seconds}s"]
         with self.peers.postgres() as database:
             ours = main_phase(self.own(*pushing, "--relay-setting", f"store={database}"))
-        yield what, US, ours["accepted"] / ours["seconds"]
+            yield what, US, ours["accepted"] / ours["seconds"]
         files = main_phase(self.own(*pushing))
         yield what, "the same relay, with files", files["accepted"] / files["seconds"]
+        with self.peers.postgres() as database, Nodes(self.program, database, self.folder / "nodes", "ab") as nodes:
+            home, other = nodes.start("a"), nodes.start("b")
+            nodes.settle()
+            for kind, words in ("now or never", ["--now-or-never"]), ("stored", []):
+                what = f"pushes that go over a link, {kind}, for a second of processor time of both nodes"
+                yield what, US, self.through(other, home, *words)
+                yield what, "without a link", self.through(home, home, *words)
+
+    def through(self, entry, home, *words):
+        """Returns the pushes that enter at one node, for devices of another that are away, for a second of processor time of both."""
+        nodes = {entry.name: entry, home.name: home}.values()
+        before = sum(node.cpu for node in nodes)
+        # So few devices that their enrolment is a small part of all.
+        result = self.load(
+            "push", "--absent", "--devices", 100, "--in-flight", 1000, "--for", f"{self.seconds}s", *words,
+            "--relay", entry.provider, "--device-relay", home.device, "--control", home.control, "--ca", home.authority)
+        return sum(phase["accepted"] for phase in result["phases"]) / (sum(node.cpu for node in nodes) - before)
 
     def idle(self):
         """KiB of the server's memory for each of 15,000 connected devices (less is better)"""

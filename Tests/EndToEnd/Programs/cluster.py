@@ -1,6 +1,6 @@
 """Several nodes of one cluster behind a load balancer: stock providers and devices on all of them, and faults meanwhile.
 
-usage: cluster.py POSTRIDER DATABASE FOLDER [--nodes N] [--pushes N] [--devices N] [--fault none|kill|pause|drain|namesake|outside]
+usage: cluster.py POSTRIDER DATABASE FOLDER [--balancer haproxy|nginx] [--pushes N] [--devices N] [--fault none|kill|pause|drain|namesake|outside]
                   [--minutes N [--seed N]]
 
 Every push that is answered 200 arrives exactly once after de-duplication, whatever happens to one of the nodes:
@@ -17,6 +17,7 @@ import base64
 import dataclasses
 import json
 import logging
+import os
 import random
 import signal
 import subprocess
@@ -38,6 +39,16 @@ TOPIC = "com.example.app"
 KEY = "CLUSTERKEY"
 TEAM = "CLUSTERTEAM"
 HOST = "127.0.0.1"
+# Linux has all of 127.0.0.0/8 on the loopback interface.
+BALANCER = "127.0.0.9"
+NGINX = """
+load_module /usr/lib/nginx/modules/ngx_stream_module.so;
+daemon off;
+{user}
+error_log stderr;
+pid {folder}/nginx.pid;
+events {{ worker_connections 4096; }}
+"""
 IN_FLIGHT = 50
 # No node is away from the others for longer than a lease and what a loaded machine adds to it.
 PATIENCE_SECONDS = 60
@@ -63,6 +74,7 @@ class Node:
             "--provider-address", f"{HOST}:{self.provider_port}",
             "--device-address", f"{HOST}:{self.device_port}",
             "--control-address", self.control,
+            "--load-balancers", BALANCER,
             "--node-name", name,
             "--cluster-address", f"{HOST}:{self.cluster_port}",
             "--cluster-certificate", f"{folder}/nodes/node-{name}.pem",
@@ -107,48 +119,63 @@ class Node:
 
 
 class LoadBalancer:
-    """Forwards TCP to the nodes in turn, and to the next one if a node does not take the connection."""
+    """A stock load balancer with the settings of docs/operate/cluster.md, but for addresses."""
 
-    def __init__(self, ports):
-        self.ports = ports
-        self.turn = 0
+    def __init__(self, kind, nodes, folder):
+        self.kind = kind
+        self.device_port, self.provider_port = lasting_ports(2)
+        title = {"haproxy": "# HAProxy", "nginx": "# nginx"}[kind]
+        page = Path(__file__).parents[3] / "docs/operate/cluster.md"
+        block = next(block for block in page.read_text().split("```")[1::2] if block.strip().startswith(title))
+        for port, here, at_nodes in [
+            (5223, self.device_port, [node.device_port for node in nodes]),
+            (2197, self.provider_port, [node.provider_port for node in nodes]),
+        ]:
+            for number, there in enumerate(at_nodes, 1):
+                block = block.replace(f"relay-{number}.example:{port}", f"{HOST}:{there}")
+            block = block.replace(f"bind :{port}", f"bind {HOST}:{here}")
+            block = block.replace(f"listen {port};", f"listen {HOST}:{here};")
+        require(".example" not in block, f"the page has other nodes than the test:\n{block}")
+        # Others on this machine reach the nodes without a load balancer.
+        block = block.replace("send-proxy-v2", f"source {BALANCER} send-proxy-v2")
+        block = block.replace("proxy_protocol on;", f"proxy_protocol on; proxy_bind {BALANCER};")
+        self.file = folder / f"{kind}.conf"
+        if kind == "nginx":
+            block = NGINX.format(folder=folder, user="user root;" if os.geteuid() == 0 else "") + block
+        self.file.write_text(block)
 
     async def start(self):
-        self.server = await asyncio.start_server(self.forward, HOST, 0)
-        return self.server.sockets[0].getsockname()[1]
+        arguments = {
+            "haproxy": ["/usr/sbin/haproxy", "-db", "-f", self.file],
+            "nginx": ["/usr/sbin/nginx", "-c", self.file, "-p", self.file.parent],
+        }[self.kind]
+        self.process = await asyncio.create_subprocess_exec(*arguments)
+        for port in self.device_port, self.provider_port:
+            for _ in range(PATIENCE_SECONDS * 20):
+                require(self.process.returncode is None, f"{self.kind} has ended")
+                try:
+                    _, writer = await asyncio.open_connection(HOST, port)
+                    writer.close()
+                    break
+                except OSError:
+                    await asyncio.sleep(0.05)
 
-    async def forward(self, reader, writer):
-        for _ in self.ports:
-            self.turn += 1
-            try:
-                far = await asyncio.open_connection(HOST, self.ports[self.turn % len(self.ports)])
-                break
-            except OSError:
-                continue
-        else:
-            return writer.close()
-        await asyncio.gather(self.copy(reader, far[1]), self.copy(far[0], writer))
-
-    async def copy(self, reader, writer):
-        try:
-            while data := await reader.read(65536):
-                writer.write(data)
-                await writer.drain()
-        except OSError:
-            pass
-        writer.close()
+    async def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        await self.process.wait()
 
 
 class Cluster:
     def __init__(self, arguments):
         self.arguments = arguments
         self.folder = Path(arguments.folder)
-        names = "abcdefgh"[: arguments.nodes]
+        names = "abc"
         for kind, options in [("certificates", ["--name", HOST]), ("nodes", [x for n in names for x in ("--node", n)])]:
             subprocess.run(
                 [arguments.program, "certificates", "make", str(self.folder / kind), *options],
                 check=True, stdout=subprocess.DEVNULL)
         self.nodes = [Node(arguments.program, arguments.database, self.folder, name) for name in names]
+        self.balancer = LoadBalancer(arguments.balancer, self.nodes, self.folder)
         self.accepted = 0
         # How many pushes got which status, besides 200, and how often a connection ended under one.
         self.refused = {}
@@ -191,22 +218,22 @@ class Cluster:
             while "all" not in await node.operate("enrolment-keys", "list"):
                 await asyncio.sleep(0.05)
         say("what was added at one node is known to the others")
-        balancer = LoadBalancer([node.device_port for node in self.nodes])
         return Relay(
-            provider_endpoint=(HOST, 0), development_endpoint=(HOST, 0),
-            device_endpoint=(HOST, await balancer.start()), ca=str(self.folder / "certificates/authority.pem"),
+            provider_endpoint=(HOST, self.balancer.provider_port), development_endpoint=(HOST, 0),
+            device_endpoint=(HOST, self.balancer.device_port), ca=str(self.folder / "certificates/authority.pem"),
             key=str(file), key_identifier=KEY, team=TEAM, topic=TOPIC, enrolment_key=enrolment_key)
 
     async def run(self):
         await self.start()
         relay = await self.configure()
+        await self.balancer.start()
         self.devices = [Device(relay, f"device {number}") for number in range(self.arguments.devices)]
         self.pushed = [set() for _ in self.devices]
         await asyncio.gather(*(self.join(device) for device in self.devices))
         say(f"{len(self.devices)} devices are ready")
         providers = [
-            make_provider(dataclasses.replace(relay, provider_endpoint=(HOST, node.provider_port)))
-            for node in self.nodes
+            make_provider(dataclasses.replace(relay, provider_endpoint=(HOST, port)))
+            for port in [self.balancer.provider_port, *(node.provider_port for node in self.nodes)]
         ]
         # Half of the devices are away until the end.
         stays = [asyncio.create_task(device.stay()) for device in self.devices[::2]]
@@ -231,6 +258,7 @@ class Cluster:
             node.process.send_signal(signal.SIGTERM)
         codes = [await node.process.wait() for node in self.nodes]
         require(codes == [0] * len(codes), f"the nodes end with {codes}:\n" + "\n".join(n.log for n in self.nodes))
+        await self.balancer.end()
         say("every node has ended in order")
 
     async def broadcast(self, relay):
@@ -289,7 +317,7 @@ class Cluster:
             while not self.stop.is_set() or number < self.arguments.pushes:
                 await room.acquire()
                 group.create_task(push(number % len(self.devices)))
-                number += len(self.nodes)
+                number += len(self.nodes) + 1
                 await asyncio.sleep(0.002)
 
     async def push(self, provider, number):
@@ -389,7 +417,7 @@ if __name__ == "__main__":
     parser.add_argument("program")
     parser.add_argument("database")
     parser.add_argument("folder")
-    parser.add_argument("--nodes", type=int, default=3)
+    parser.add_argument("--balancer", choices=["haproxy", "nginx"], default="haproxy")
     parser.add_argument("--pushes", type=int, default=3000)
     parser.add_argument("--devices", type=int, default=24)
     parser.add_argument("--minutes", type=float, default=0, help="make faults by turns for so long")
