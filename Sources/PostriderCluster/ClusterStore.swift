@@ -13,8 +13,8 @@ public protocol ClusterStore: AnyObject {
     /// Returns the cluster without changing it, whether or not the node is a member.
     func look() throws(StoreError) -> ClusterView
 
-    /// Makes the node a member without partitions, with a new generation and heartbeat 0. Returns false if the name is
-    /// that of a member already, unless this object has joined with it.
+    /// Makes the node a member without partitions, with a new generation and heartbeat 0. It is to get none before a
+    /// heartbeat says so. Returns false if the name is that of a member already, unless this object has joined with it.
     ///
     /// - Parameter dead: a member of the same name that has had its heartbeat for the whole of a lease. If it still has
     ///   it, it is removed first, as by ``ClusterChange/dead``.

@@ -24,8 +24,8 @@ import PostriderNotifications
 /// If nobody has taken its partitions when the database is back, it goes on (``MembershipOrder/resume``). After such
 /// a pause it watches others for a whole lease again, so an outage of the database makes nobody dead.
 public struct Membership: Sendable {
-    /// What the node wants to be.
-    private enum Aim { case member, drained, gone }
+    /// What the node wants to be: at first a member that takes no partitions, because nobody may reach it.
+    private enum Aim { case guest, member, drained, gone }
 
     private enum Phase { case outside, inside, ended }
 
@@ -33,7 +33,7 @@ public struct Membership: Sendable {
     public let name: NodeName
     private let lease: Lease
     private var phase = Phase.outside
-    private var aim = Aim.member
+    private var aim: Aim
     private var watch: HeartbeatWatch
     /// The request without an answer, and when it was asked.
     private var asked: (request: MembershipRequest, at: UInt64)?
@@ -51,9 +51,12 @@ public struct Membership: Sendable {
     private var partitions = OwnPartitions()
 
     /// Creates the membership of a node that is not a member yet. Call ``turn(at:)``.
-    public init(name: NodeName, lease: Lease = .usual) {
+    ///
+    /// - Parameter waits: whether it takes no partitions before ``take(at:)``.
+    public init(name: NodeName, lease: Lease = .usual, waits: Bool = false) {
         self.name = name
         self.lease = lease
+        aim = waits ? .guest : .member
         watch = HeartbeatWatch(duration: lease.duration)
     }
 
@@ -117,9 +120,18 @@ public struct Membership: Sendable {
         return turn(at: now)
     }
 
+    /// The node takes its part of the partitions from now on. It should be called when the others reach the node:
+    /// those that a node takes which nobody reaches have no home.
+    public mutating func take(at now: UInt64) -> [MembershipOrder] {
+        guard aim == .guest else { return [] }
+        aim = .member
+        nextAsk = min(nextAsk, now)
+        return turn(at: now)
+    }
+
     /// The node gives its partitions away and takes no more, but stays a member.
     public mutating func drain(at now: UInt64) -> [MembershipOrder] {
-        if aim == .member { aim = .drained }
+        if aim != .gone { aim = .drained }
         nextAsk = now
         return turn(at: now)
     }

@@ -2,7 +2,7 @@ import DatabaseFixtures
 import Foundation
 import Testing
 
-extension EndToEnd {
+extension LongEndToEnd {
     @Suite("Three relays that share one PostgreSQL database", .serialized)
     struct ClusterTests {
         private static func start(
@@ -35,6 +35,9 @@ extension EndToEnd {
                     fault: "pause", balancer: "nginx",
                     sentence: "the node that was paused has ended with 1"),
                 Case(fault: "drain", balancer: "nginx", sentence: "the drained node is back"),
+                Case(
+                    fault: "strangers", balancer: "haproxy",
+                    sentence: "nodes that nobody can trust get no devices"),
                 Case(
                     fault: "namesake", balancer: "haproxy",
                     sentence: "a second node of the name was refused"),

@@ -79,7 +79,7 @@ struct MemberStatements {
             Request(
                 """
                 INSERT INTO member (name, holder, session, generation, beat, is_draining, address)
-                SELECT $1, $2, $3, generation, 0, 0, $4 FROM cluster
+                SELECT $1, $2, $3, generation, 0, 1, $4 FROM cluster
                 WHERE (SELECT count(*) FROM member) < \(Limits.nodes)
                 ON CONFLICT (name) DO UPDATE SET session = excluded.session
                     WHERE member.holder = excluded.holder

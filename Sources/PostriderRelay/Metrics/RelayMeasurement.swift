@@ -1,3 +1,4 @@
+import PostriderCluster
 public import PostriderMetrics
 import PostriderNotifications
 import PostriderTransport
@@ -37,6 +38,10 @@ extension Relay {
         }
         if let node = parts.mailboxes.node, !node.serving.includes(EventLoop.monotonicNanoseconds) {
             obstacles.append("node suspended: the database does not answer its heartbeats")
+        }
+        if let awaited = parts.mailboxes.node?.reports.current.awaited, !awaited.isEmpty {
+            let names = awaited.map(\.description).joined(separator: ", ")
+            obstacles.append("node without devices: it has no links to and from \(names) yet")
         }
         let families =
             sum.pushFamilies + sum.notificationFamilies(shards: reports) + sum.connectionFamilies

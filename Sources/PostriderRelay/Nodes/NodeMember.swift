@@ -43,18 +43,21 @@ final class NodeMember {
     private var moves = PartitionsInMotion()
     /// The open links to other nodes.
     private(set) var links: [NodeName: Int] = [:]
+    /// The nodes that have opened a link to this one, and how many are open.
+    private var comers: [NodeName: Int] = [:]
     private var places = PartitionPlaces.nowhere
     /// The version of what every node has, as the shards have it; nil if that is not known, as after the start.
     private var version: Int64?
     private var isReady = false
     private var isSuspended = false
     private var hasJoined = false
+    private var isGuest = true
     private var hasEnded = false
     private var failures = FailureEpisodes()
 
     init(_ name: NodeName, _ lease: Lease, _ surroundings: Surroundings) {
         around = surroundings
-        membership = Membership(name: name, lease: lease)
+        membership = Membership(name: name, lease: lease, waits: true)
     }
 
     /// The node's name.
@@ -83,6 +86,7 @@ final class NodeMember {
             if isReady, version != newer.registryVersion { around.renew(newer.registryVersion) }
         }
         perform(membership.answered(answer, at: now), at: now)
+        arrive(at: now)
         if failure == nil, isReady { for load in moves.takeRetries() { take(load) } }
     }
 
@@ -127,6 +131,7 @@ final class NodeMember {
     /// A link to another node is open.
     func opened(_ link: Int, to node: NodeName, at now: UInt64) {
         links[node] = link
+        arrive(at: now)
         settle(at: now)
     }
 
@@ -134,6 +139,36 @@ final class NodeMember {
     func ended(_ link: Int, to node: NodeName, at now: UInt64) {
         if links[node] == link { links[node] = nil }
         settle(at: now)
+    }
+
+    /// Another node has opened a link.
+    func opened(from node: NodeName, at now: UInt64) {
+        comers[node, default: 0] += 1
+        arrive(at: now)
+    }
+
+    /// A link that another node has opened has ended.
+    func ended(from node: NodeName) {
+        let left = (comers[node] ?? 1) - 1
+        comers[node] = left > 0 ? left : nil
+    }
+
+    // MARK: Arriving
+
+    /// The nodes that serve devices and have no links with this one, which has just joined, in both directions. Until
+    /// there are none it takes no partitions: otherwise a node with a wrong certificate or address, which nobody
+    /// reaches, would take devices from nodes that serve them. It does not wait for others that have just joined.
+    var awaited: [NodeName] {
+        guard isGuest, let view else { return [] }
+        return view.nodes.values.filter { $0.name != name && !$0.isDraining }.map(\.name)
+            .filter { links[$0] == nil || comers[$0] == nil }.sorted()
+    }
+
+    /// Takes partitions from now on, if all nodes that serve devices are linked.
+    private func arrive(at now: UInt64) {
+        guard isGuest, view != nil, awaited.isEmpty else { return }
+        isGuest = false
+        perform(membership.take(at: now), at: now)
     }
 
     // MARK: Orders

@@ -14,6 +14,8 @@ final class NodeReports: Sendable {
         var served = 0
         /// The nodes to which this one has an open link.
         var linked: Set<NodeName> = []
+        /// The nodes to which or from which the node, which has just joined, needs a link before it takes devices.
+        var awaited: [NodeName] = []
         /// What was sent over links, and what came.
         var counters = NodeTraffic()
 

@@ -168,7 +168,7 @@ final class NodeWork {
         switch event {
         case .opened(let link, let node, let isOutgoing):
             log.info(isOutgoing ? "linked to node \(node)" : "node \(node) has opened a link")
-            guard isOutgoing else { return }
+            guard isOutgoing else { return member.opened(from: node, at: loop.now) }
             messages.opened(link)
             member.opened(link, to: node, at: loop.now)
         case .ended(let link, let node, let isOutgoing, let end):
@@ -176,7 +176,7 @@ final class NodeWork {
                 "the link \(isOutgoing ? "to" : "from") node \(node) has ended: \(end)", kind: "link \(node)")
             messages.ended(link)
             thread.mailboxes.postToAllShards(.edge(.linkEnded(link: link)))
-            if isOutgoing { member.ended(link, to: node, at: loop.now) }
+            if isOutgoing { member.ended(link, to: node, at: loop.now) } else { member.ended(from: node) }
         case .failed(let node, let end):
             let name = node.map { "node \($0)" } ?? "a node that has come"
             log.warning("there is no link to \(name): \(end)", kind: "no link \(name)")
@@ -199,6 +199,7 @@ final class NodeWork {
         if let view = member.view { report.note(view, at: loop.now) }
         report.served = member.servedCount(at: loop.now)
         report.linked = Set(member.links.keys)
+        report.awaited = member.awaited
         report.counters = messages.counters
         thread.node.reports.replace(report)
     }

@@ -69,7 +69,7 @@ public final class MemoryCluster {
         }
         generation += 1
         let node = ClusterNode(
-            name: name, address: address, generation: generation, beat: 0, isDraining: false)
+            name: name, address: address, generation: generation, beat: 0, isDraining: true)
         members[name] = Member(node: node, holder: holder, first: generation)
         return true
     }

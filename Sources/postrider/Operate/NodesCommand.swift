@@ -45,5 +45,9 @@ enum NodesCommand: OperatorCommand {
         },
     ]
 
-    private static func state(_ node: Control.Node) -> String { node.isDraining ? "draining" : "serving" }
+    /// A node without devices has been drained, or has joined and waits for links.
+    private static func state(_ node: Control.Node) -> String {
+        guard node.isDraining else { return "serving" }
+        return node.partitions > 0 ? "draining" : "without devices"
+    }
 }

@@ -1,6 +1,6 @@
 """Several nodes of one cluster behind a load balancer: stock providers and devices on all of them, and faults meanwhile.
 
-usage: cluster.py POSTRIDER DATABASE FOLDER [--balancer haproxy|nginx] [--pushes N] [--devices N] [--fault none|kill|pause|drain|namesake|outside]
+usage: cluster.py POSTRIDER DATABASE FOLDER [--balancer haproxy|nginx] [--pushes N] [--devices N] [--fault FAULT]
                   [--minutes N [--seed N]]
 
 Every push that is answered 200 arrives exactly once after de-duplication, whatever happens to one of the nodes:
@@ -8,6 +8,7 @@ kill       it is killed, and started again when others have its devices
 pause      it is stopped for five seconds, as a virtual machine may be, and goes on
 drain      it is drained, ended in order, and started again
 namesake   another node of its name is started
+strangers  nodes are started that the others cannot trust
 outside    the test makes the trouble, such as with the database
 """
 
@@ -15,6 +16,7 @@ import argparse
 import asyncio
 import base64
 import dataclasses
+import datetime
 import json
 import logging
 import os
@@ -27,7 +29,8 @@ from uuid import UUID, uuid4
 
 import grpc
 from aioapns import NotificationRequest
-from cryptography.hazmat.primitives import serialization
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from h2.exceptions import ProtocolError
 
@@ -57,7 +60,7 @@ PATIENCE_SECONDS = 60
 class Node:
     """One relay of the cluster."""
 
-    def __init__(self, program, database, folder, name, place=None):
+    def __init__(self, program, database, folder, name, place=None, certificates="nodes"):
         self.program = program
         self.name = name
         self.folder = folder / (place or name)
@@ -77,9 +80,9 @@ class Node:
             "--load-balancers", BALANCER,
             "--node-name", name,
             "--cluster-address", f"{HOST}:{self.cluster_port}",
-            "--cluster-certificate", f"{folder}/nodes/node-{name}.pem",
-            "--cluster-key", f"{folder}/nodes/node-{name}.key",
-            "--cluster-trust", f"{folder}/nodes/authority.pem",
+            "--cluster-certificate", f"{folder}/{certificates}/node-{name}.pem",
+            "--cluster-key", f"{folder}/{certificates}/node-{name}.key",
+            "--cluster-trust", f"{folder}/{certificates}/authority.pem",
             "--metrics-address", "off",
             "--log-level", "info",
         ]
@@ -116,6 +119,26 @@ class Node:
         """Returns what the node serves, and the nodes that it sees."""
         told = json.loads(await self.operate("nodes", "list", "--json"))
         return told["served"], {node["name"]: node["partitions"] for node in told["nodes"]}, told
+
+
+def make_expired(folder, name):
+    """Makes a node's certificate by the authority in a folder, and lets it have expired a day ago."""
+    issuer = x509.load_pem_x509_certificate((folder / "authority.pem").read_bytes())
+    signer = serialization.load_pem_private_key((folder / "authority.key").read_bytes(), None)
+    key = ec.generate_private_key(ec.SECP256R1())
+    now = datetime.datetime.now(datetime.timezone.utc)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)]))
+        .issuer_name(issuer.subject).public_key(key.public_key()).serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=2)).not_valid_after(now - datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), False)
+        .sign(signer, hashes.SHA256()))
+    file = folder / f"node-{name}.key"
+    file.write_bytes(key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+    file.chmod(0o600)
+    (folder / f"node-{name}.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
 
 
 class LoadBalancer:
@@ -371,6 +394,27 @@ class Cluster:
         require(self.refused == before, f"pushes were refused: {self.refused}")
         say("a second node of the name was refused")
 
+    async def strangers(self, victim):
+        """Starts nodes with an expired certificate, and with one of another authority: they get no devices."""
+        program, nodes = self.arguments.program, self.folder / "nodes"
+        subprocess.run([program, "certificates", "make", str(self.folder / "others"), "--node", "x"], check=True,
+                       stdout=subprocess.DEVNULL)
+        make_expired(nodes, "y")
+        for name, kind in ("x", "others"), ("y", "nodes"):
+            before = dict(self.refused)
+            stranger = Node(program, self.arguments.database, self.folder, name, certificates=kind)
+            await stranger.start()
+            await stranger.has_logged("ready: ")
+            for node in self.nodes:
+                await node.has_logged(f"there is no link to node {name}: ")
+            served, partitions, _ = await stranger.partitions()
+            require(served == partitions[name] == 0, f"node {name} serves {served} partitions:\n{stranger.log}")
+            stranger.process.send_signal(signal.SIGTERM)
+            require(await stranger.process.wait() == 0, stranger.log)
+            require(self.refused == before, f"pushes were refused: {self.refused}")
+        say("nodes that nobody can trust get no devices")
+        await self.is_even()
+
     async def bring_back(self, victim):
         await victim.start()
         await victim.has_logged("ready: ")
@@ -422,6 +466,6 @@ if __name__ == "__main__":
     parser.add_argument("--devices", type=int, default=24)
     parser.add_argument("--minutes", type=float, default=0, help="make faults by turns for so long")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--fault", choices=["none", "kill", "pause", "drain", "namesake", "outside"], default="none")
+    parser.add_argument("--fault", choices=["none", "kill", "pause", "drain", "namesake", "strangers", "outside"], default="none")
     logging.getLogger("aioapns").setLevel(logging.CRITICAL)
     asyncio.run(Cluster(parser.parse_args()).run())

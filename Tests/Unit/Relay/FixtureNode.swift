@@ -170,7 +170,8 @@ final class FixtureNode {
 
     func begin(_ link: Int, to other: FixtureNode, isOutgoing: Bool) {
         wires.open[link] = other
-        guard isOutgoing else { return }
+        if isOutgoing { wires.outgoing.insert(link) }
+        guard isOutgoing else { return work.opened(from: other.name, at: fixture.clock.now) }
         messages.opened(link)
         work.opened(link, to: other.name, at: fixture.clock.now)
     }
@@ -192,7 +193,12 @@ final class FixtureNode {
         guard let other = wires.close(link) else { return }
         messages.ended(link)
         for index in mail.indices { mail[index].append(.edge(.linkEnded(link: link))) }
-        if isAlive { work.ended(link, to: other.name, at: fixture.clock.now) }
+        guard isAlive else { return }
+        if wires.outgoing.contains(link) {
+            work.ended(link, to: other.name, at: fixture.clock.now)
+        } else {
+            work.ended(from: other.name)
+        }
     }
 
     private func hear(_ bytes: [UInt8], over link: Int) {

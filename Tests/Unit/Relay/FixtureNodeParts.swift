@@ -21,6 +21,8 @@ enum NodesFault: CaseIterable {
 struct FixtureWires {
     /// The node at the other end of each link that is open.
     var open: [Int: FixtureNode] = [:]
+    /// The links that this node has opened.
+    var outgoing: Set<Int> = []
     /// Links over which nothing arrives before a time.
     var held: [Int: UInt64] = [:]
     private var arrived: [Int: [[UInt8]]] = [:]

@@ -60,6 +60,24 @@ struct NodeMemberTests {
         expectBalance(first, second)
     }
 
+    @Test("A node takes no partitions before it has links to and from each one that serves devices")
+    func unreached() throws {
+        let first = try fixture.start("a")
+        fixture.wait(milliseconds: 1_000)
+        let second = try fixture.startAlone(try #require(NodeName("b")), shards: 2)
+        fixture.wait(milliseconds: 2_000)
+        #expect(second.servedCount == 0 && second.work.awaited.map(\.text) == ["a"])
+        fixture.link(second, first)
+        fixture.wait(milliseconds: 2_000)
+        #expect(second.servedCount == 0 && second.work.awaited.map(\.text) == ["a"])
+        pushToAll(100, first)
+        #expect(results(100, first).allSatisfy { $0 == .accepted })
+        fixture.link(first, second)
+        #expect(second.work.awaited.isEmpty)
+        fixture.wait(milliseconds: 12_000)
+        #expect(first.servedCount == 512 && second.servedCount == 512)
+    }
+
     @Test("The devices of a node that is killed are served by the other with everything that was accepted")
     func killed() throws {
         let nodes = (try fixture.start("a"), try fixture.start("b"))
