@@ -1,6 +1,6 @@
 import Testing
 
-extension EndToEnd {
+extension LongEndToEnd {
     @Suite("Abuse", .serialized)
     struct AbuseTests {
         @Test(

@@ -2,7 +2,7 @@ import DatabaseFixtures
 import Foundation
 import Testing
 
-extension EndToEnd {
+extension LongEndToEnd {
     /// Runs Debian's Chromium, driven by selenium, with the pages that the relay serves.
     @Suite("The console in a browser", .serialized)
     struct ConsoleTests {

@@ -2,7 +2,7 @@ import DatabaseFixtures
 import Foundation
 import Testing
 
-extension EndToEnd {
+extension LongEndToEnd {
     @Suite("A relay with its store in PostgreSQL", .serialized)
     struct DatabaseTests {
         @Test("loses nothing that it accepted when database and relay are killed, and goes on by itself")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-extension EndToEnd {
+extension LongEndToEnd {
     /// SwiftPM requires that the names of targets are unique in the whole graph of packages, even those of unused
     /// targets.
     @Suite("A package that depends on the libraries by their version", .serialized)
