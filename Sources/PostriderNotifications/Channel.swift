@@ -171,6 +171,9 @@ public final class Broadcast: Sendable {
     public let pushType: PushType
     /// When the relay accepted it.
     public let acceptedAt: Moment
+    /// The trace context of its provider, for the relay's own spans; nil if there is none. It is not stored, and
+    /// devices do not get it.
+    public let traceContext: TraceContext?
 
     /// Creates a broadcast from its parts.
     public init(
@@ -181,7 +184,8 @@ public final class Broadcast: Sendable {
         priority: Priority,
         expiration: Expiration,
         pushType: PushType,
-        acceptedAt: Moment
+        acceptedAt: Moment,
+        traceContext: TraceContext? = nil
     ) {
         self.identity = identity
         self.channel = channel
@@ -191,6 +195,7 @@ public final class Broadcast: Sendable {
         self.expiration = expiration
         self.pushType = pushType
         self.acceptedAt = acceptedAt
+        self.traceContext = traceContext
     }
 
     /// Whether it has expired. This is true for one that must not be stored.
@@ -208,7 +213,7 @@ extension Broadcast: Hashable {
         left.identity == right.identity && left.channel == right.channel && left.topic == right.topic
             && left.payload == right.payload && left.priority == right.priority
             && left.expiration == right.expiration && left.pushType == right.pushType
-            && left.acceptedAt == right.acceptedAt
+            && left.acceptedAt == right.acceptedAt && left.traceContext == right.traceContext
     }
 
     /// Hashes identity and channel, which suffice to distinguish broadcasts.

@@ -199,7 +199,8 @@ package struct ChannelRequestValidator {
             priority: priority,
             expiration: expiration.0,
             pushType: .liveactivity,
-            acceptedAt: now
+            acceptedAt: now,
+            traceContext: request.traceContext
         )
         return .broadcast(broadcast, isNowOrNever: expiration.isZero, by: proof)
     }

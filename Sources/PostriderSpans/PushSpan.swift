@@ -8,7 +8,8 @@ public struct PushSpan: Hashable, Sendable {
         case accept
         /// Until the push is on the disk.
         case commit
-        /// From sending the push to its device until the device has acknowledged it.
+        /// From sending the push to its device until the device has acknowledged it; of a broadcast, until one shard
+        /// has sent it to its devices.
         case deliver
         /// On the device, until its app has the push.
         case handOver = "hand over"
@@ -36,6 +37,8 @@ public struct PushSpan: Hashable, Sendable {
     package let end: Moment
     /// Why it has failed; nil if it has not.
     package let failure: String?
+    /// The number of devices that ``Kind/deliver`` of a broadcast is about; nil otherwise.
+    package let devices: UInt64?
     /// The push.
     package let push: SpanPush
 }
@@ -46,8 +49,10 @@ package struct SpanPush: Hashable, Sendable {
     package let row: QueueRow
     /// Its `apns-id`.
     package let identity: NotificationIdentity
-    /// Its device.
-    package let device: DeviceIdentity
+    /// Its device; nil for a broadcast.
+    package let device: DeviceIdentity?
+    /// The channel of a broadcast; nil for other pushes.
+    package let channel: ChannelIdentity?
     /// Its app.
     package let topic: Topic
     /// The length of its payload.
@@ -67,12 +72,27 @@ package struct SpanPush: Hashable, Sendable {
         row = queued.row
         identity = notification.identity
         device = notification.device
+        channel = nil
         topic = notification.topic
         payloadBytes = notification.payload.count
         acceptedAt = notification.acceptedAt
         isStored = notification.expiration != .nowOrNever
         context = notification.traceContext
         self.isNew = isNew
+    }
+
+    /// The push of a broadcast.
+    package init(_ broadcast: Broadcast, row: QueueRow) {
+        self.row = row
+        identity = broadcast.identity
+        device = nil
+        channel = broadcast.channel
+        topic = broadcast.topic
+        payloadBytes = broadcast.payload.count
+        acceptedAt = broadcast.acceptedAt
+        isStored = false
+        context = broadcast.traceContext
+        isNew = true
     }
 
     /// Its trace: the provider's, or its own.
@@ -94,7 +114,7 @@ package struct SpanPush: Hashable, Sendable {
     private func mixed(_ salt: UInt64) -> UInt64 {
         let words = [
             salt, identity.high, identity.low, UInt64(bitPattern: row.value),
-            UInt64(bitPattern: acceptedAt.milliseconds), device.high, parent,
+            UInt64(bitPattern: acceptedAt.milliseconds), device?.high ?? channel?.high ?? 0, parent,
         ]
         return words.reduce(0) { state, word in
             var value = (state ^ word) &+ 0x9E37_79B9_7F4A_7C15

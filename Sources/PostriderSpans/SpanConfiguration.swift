@@ -25,9 +25,14 @@ package struct SpanChoice: Sendable {
     /// Whether a push has spans. That depends on its row, which survives a restart; its bits are mixed, so that no
     /// regular pattern of a provider coincides with the sample.
     package func includes(_ queued: QueuedNotification) -> Bool {
-        if let context = queued.notification.traceContext { return context.isSampled }
+        includes(queued.notification.traceContext, queued.row)
+    }
+
+    /// Whether a push with this trace context and row has spans.
+    package func includes(_ context: TraceContext?, _ row: QueueRow) -> Bool {
+        if let context { return context.isSampled }
         guard let sample else { return false }
-        let mixed = UInt64(bitPattern: queued.row.value) &* 0x9E37_79B9_7F4A_7C15
+        let mixed = UInt64(bitPattern: row.value) &* 0x9E37_79B9_7F4A_7C15
         return (mixed >> 32) % sample == 0
     }
 }

@@ -58,7 +58,9 @@ extension PushSpan {
         output.appendAttribute(9, "messaging.destination.name", push.topic.text)
         output.appendAttribute(9, "messaging.message.id", "\(push.identity)")
         output.appendAttribute(9, "messaging.message.body.size", UInt64(push.payloadBytes))
-        output.appendAttribute(9, "postrider.device", "\(push.device)")
+        if let device = push.device { output.appendAttribute(9, "postrider.device", "\(device)") }
+        if let channel = push.channel { output.appendAttribute(9, "postrider.channel", "\(channel)") }
+        if let devices { output.appendAttribute(9, "postrider.devices", devices) }
         if let failure {
             output.appendField(15) { status in
                 status.appendField(2, failure)

@@ -4,6 +4,8 @@ package import PostriderNotifications
 ///
 ///     the provider's span ── accept ─┬─ commit
 ///                                    └─ deliver ── hand over ── observer
+///
+/// A broadcast has the span `accept`, and `deliver` from each shard that has subscribers, at each node of a cluster.
 package struct SpanTracker {
     private struct Push {
         let wanted: SpanPush
@@ -22,9 +24,13 @@ package struct SpanTracker {
     private var pushes: [QueueRow: Push] = [:]
     private var order: ArraySlice<QueueRow> = []
     private var spans: [PushSpan] = []
+    /// Distinguishes the spans of a broadcast from those that other nodes make of it.
+    private let node: UInt32
 
     /// A tracker that follows no push.
-    package init() {}
+    ///
+    /// - Parameter node: a random number of the relay's process.
+    package init(node: UInt32) { self.node = node }
 
     /// Follows these pushes from now on. One that is followed already goes on.
     package mutating func expect(_ wanted: [SpanPush]) {
@@ -50,6 +56,8 @@ package struct SpanTracker {
         switch record {
         case .acceptance(let acceptance):
             push.queuedAt = acceptance.moment
+            // A broadcast is accepted when it is stored, and then answered at once.
+            if push.wanted.channel != nil { answer(&push, at: acceptance.moment) }
             return true
         case .event(let event): return take(event, &push)
         case .report(let report):
@@ -73,6 +81,8 @@ package struct SpanTracker {
             answer(&push, at: now)
             deliver(&push, at: now)
             push.acknowledgedAt = now
+        case .broadcast: fanOut(event, push)
+        case .skipped: fanOut(event, push, failure: "too much waited for these devices")
         case .replaced, .merged, .expired, .discarded, .dropped:
             let failure = event.kind == .replaced || event.kind == .merged ? nil : "\(event.kind)"
             answer(&push, at: now)
@@ -106,6 +116,16 @@ package struct SpanTracker {
         add(.deliver, of: push, push.deliveries, in: .accept, from: sentAt, to: moment, failure)
     }
 
+    /// A shard has sent a broadcast to its devices, or not. Shards do not wait for each other, so its record may come
+    /// before that of the acceptance.
+    private mutating func fanOut(_ event: TraceEvent, _ push: Push, failure: String? = nil) {
+        let (shard, devices) = event.connection
+        let number = Int(node) << 17 | (shard & 0xFFFF) << 1 | (failure == nil ? 0 : 1)
+        add(
+            .deliver, of: push, number, in: .accept, from: push.wanted.acceptedAt, to: event.moment, failure,
+            devices: devices)
+    }
+
     /// The app or handler has ended. Until it had the push, the device handed it over; the first time only.
     private mutating func observe(_ report: TraceReport, _ push: inout Push, failure: String? = nil) {
         let end = report.deviceMoment
@@ -124,14 +144,15 @@ package struct SpanTracker {
 
     private mutating func add(
         _ kind: PushSpan.Kind, of push: Push, _ number: Int = 0, in outer: PushSpan.Kind?,
-        _ outerNumber: Int = 0, from start: Moment, to end: Moment, _ failure: String? = nil
+        _ outerNumber: Int = 0, from start: Moment, to end: Moment, _ failure: String? = nil,
+        devices: UInt64? = nil
     ) {
         let wanted = push.wanted
         spans.append(
             PushSpan(
                 kind: kind, trace: wanted.trace, identifier: wanted.identifier(of: kind, number: number),
                 parent: outer.map { wanted.identifier(of: $0, number: outerNumber) } ?? wanted.parent,
-                start: min(start, end), end: end, failure: failure, push: wanted))
+                start: min(start, end), end: end, failure: failure, devices: devices, push: wanted))
     }
 }
 

@@ -90,6 +90,33 @@ extension EndToEnd {
             }
         }
 
+        @Test("is continued by the spans of plain sends, of broadcasts, and of messages of Web Push")
+        func otherWays() async throws {
+            try await onStage { stage in
+                let collector = try stage.python("collector.py", [])
+                let port = try await collector.line(startingWith: "port ")
+                let webPort = try await stage.lastingPorts()[0]
+                let relay = try await stage.startRelay(
+                    options: ["--otlp-endpoint", "http://127.0.0.1:\(port)", "--web-port", webPort])
+                let postrider = Place.products.appending(path: "postrider").path
+                let program = try stage.python("other_pushes.py", [relay.file, postrider, Self.parent])
+                #expect(try await program.exitCode() == 0, "\(program.transcript)")
+                for topic in [relay.topic, "web-push"] {
+                    try await collector.line { $0.contains("deliver \(topic)") && !$0.contains("channel") }
+                }
+                try await collector.line { $0.contains("deliver \(relay.topic)") && $0.contains("channel") }
+                let all = try spans(collector)
+                #expect(
+                    all.allSatisfy { $0.trace == "0af7651916cd43dd8448eb211c80319c" && $0.state == "a=1" })
+                let accepts = all.filter { $0.name.hasPrefix("accept ") }
+                #expect(accepts.count == 3 && accepts.allSatisfy { $0.parent == "b7ad6b7169203331" })
+                let delivers = all.filter { $0.name.hasPrefix("deliver ") }
+                #expect(delivers.count == 3)
+                #expect(Set(delivers.map(\.parent)) == Set(accepts.map(\.span)))
+                #expect(delivers.allSatisfy { $0.failure.isEmpty })
+            }
+        }
+
         @Test("may be the relay's own, for pushes whose provider has none")
         func sample() async throws {
             try await onStage { stage in

@@ -94,8 +94,8 @@ final class AppDeliveries {
         for row in rows {
             guard let push = row.reported else { continue }
             reporter.note(
-                output == nil ? .handedOver : .done, of: push,
-                tookMilliseconds: now > row.sentAt ? (now - row.sentAt) / 1_000_000 : 0, text: output ?? "")
+                output == nil ? .handedOver : .done, of: push, tookMilliseconds: row.milliseconds(until: now),
+                text: output ?? "")
         }
         for topic in Set(rows.map(\.topic)) { lifecycle.handle(.handled, topic) }
         streams.markDue(topicsOf: stream)
@@ -159,7 +159,7 @@ final class AppDeliveries {
             Inbox.Failure(
                 row: oldest.row, topic: topic,
                 reason: "The app had not handled it after \(business.milliseconds / 1000) s.",
-                reported: oldest.reported))
+                reported: oldest.reported, tookMilliseconds: oldest.milliseconds(until: scheduler.now)))
         if lifecycle.isProcess(stream.process, of: topic) {
             lifecycle.handle(.stuck("\(business), and is ended"), topic)
         } else {
@@ -173,7 +173,8 @@ final class AppDeliveries {
     private func fail(_ handover: AppStream.Handover, _ reason: String) {
         changes.failures.append(
             Inbox.Failure(
-                row: handover.row, topic: handover.topic, reason: reason, reported: handover.reported))
+                row: handover.row, topic: handover.topic, reason: reason, reported: handover.reported,
+                tookMilliseconds: handover.milliseconds(until: scheduler.now)))
     }
 
     // MARK: Handlers

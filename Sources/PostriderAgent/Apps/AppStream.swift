@@ -43,6 +43,9 @@ final class AppStream {
         let reported: ReportedPush?
         /// When it was sent to the app, in monotonic nanoseconds.
         let sentAt: UInt64
+
+        /// For how many milliseconds the app has had it.
+        func milliseconds(until now: UInt64) -> UInt64 { now > sentAt ? (now - sentAt) / 1_000_000 : 0 }
     }
 
     /// A stream of a process of `user`. `say` sends a message to the app.

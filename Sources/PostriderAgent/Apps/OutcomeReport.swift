@@ -33,7 +33,10 @@ struct OutcomeReport {
         }
         for failure in outcome.dead {
             guard let push = failure.reported else { continue }
-            events.append(Report.Event(.gaveUp, of: push, at: now, text: failure.reason))
+            events.append(
+                Report.Event(
+                    .gaveUp, of: push, at: now, tookMilliseconds: failure.tookMilliseconds,
+                    text: failure.reason))
         }
         return events
     }
@@ -55,7 +58,8 @@ struct OutcomeReport {
 
     private func again(_ failure: Inbox.Failure) {
         if let push = failure.reported, failure.attempts <= Limits.reportedAttempts {
-            reporter.note(.failed, of: push, text: failure.reason)
+            reporter.note(
+                .failed, of: push, tookMilliseconds: failure.tookMilliseconds, text: failure.reason)
         }
         let reason = DesktopNotification.line(failure.reason)
         log.info(

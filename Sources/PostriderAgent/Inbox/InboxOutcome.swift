@@ -14,6 +14,8 @@ extension Inbox {
         let reason: String
         /// The push to report about; nil if the relay did not ask for reports.
         var reported: ReportedPush?
+        /// For how long the app or handler had it.
+        var tookMilliseconds: UInt64 = 0
         /// How often it has failed, set once the failure is counted.
         var attempts = 0
     }

@@ -107,7 +107,7 @@ final class ChannelSubscriptions {
         let before = tally
         for session in sessions { send(frame, to: session) }
         context.trace.noteBroadcast(
-            row, sent: Int(tally.sent - before.sent), skipped: Int(tally.dropped - before.dropped),
+            broadcast, row, sent: Int(tally.sent - before.sent), skipped: Int(tally.dropped - before.dropped),
             at: context.now)
     }
 

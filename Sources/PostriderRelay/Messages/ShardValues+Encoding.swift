@@ -95,6 +95,7 @@ extension Broadcast {
         output.appendPresentField(6, expiration.milliseconds)
         output.appendField(7, pushType.rawValue)
         output.appendField(8, UInt64(bitPattern: acceptedAt.milliseconds))
+        if let traceContext { output.appendField(9, message: traceContext.encode) }
     }
 
     convenience init(decoding bytes: Span<UInt8>) throws(CourierError) {
@@ -103,7 +104,7 @@ extension Broadcast {
         var (topic, pushType, priority) = (Topic?.none, PushType?.none, Priority?.none)
         var payload: [UInt8] = []
         var expiration = Expiration.nowOrNever
-        var acceptedAt = Moment(milliseconds: 0)
+        var (acceptedAt, traceContext) = (Moment(milliseconds: 0), TraceContext?.none)
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: identity = try field.notificationIdentity(in: bytes)
@@ -114,6 +115,7 @@ extension Broadcast {
             case 6: expiration = .at(Moment(milliseconds: try field.int64()))
             case 7: pushType = try field.pushType(in: bytes)
             case 8: acceptedAt = Moment(milliseconds: try field.int64())
+            case 9: traceContext = try TraceContext.decode(bytes.extracting(try field.range()))
             default: break
             }
         }
@@ -123,7 +125,7 @@ extension Broadcast {
         }
         self.init(
             identity: identity, channel: channel, topic: topic, payload: payload, priority: priority,
-            expiration: expiration, pushType: pushType, acceptedAt: acceptedAt)
+            expiration: expiration, pushType: pushType, acceptedAt: acceptedAt, traceContext: traceContext)
     }
 }
 

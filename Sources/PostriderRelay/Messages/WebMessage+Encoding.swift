@@ -127,6 +127,7 @@ extension WebPush {
             }
         }
         if let receipts { output.appendField(10, receipts.identity.bytes) }
+        if let traceContext { output.appendField(13, message: traceContext.encode) }
     }
 
     fileprivate init(decoding bytes: Span<UInt8>) throws(CourierError) {
@@ -138,7 +139,7 @@ extension WebPush {
         var message: Result<WebPushMessage, WebPushRejection>?
         var body: [UInt8] = []
         var credentials: VAPIDCredentials?
-        var receipts: ReceiptSubscription?
+        var (receipts, traceContext) = (ReceiptSubscription?.none, TraceContext?.none)
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 2: identity = try field.notificationIdentity(in: bytes)
@@ -155,6 +156,7 @@ extension WebPush {
             case 10: receipts = ReceiptSubscription(try field.device(in: bytes))
             case 11: body = try field.bytes(in: bytes, atMost: Limits.webPushBytes)
             case 12: message = .failure(try WebPushRejection(decoding: bytes.extracting(try field.range())))
+            case 13: traceContext = try TraceContext.decode(bytes.extracting(try field.range()))
             default: break
             }
         }
@@ -166,7 +168,7 @@ extension WebPush {
             request: WebPushRequest(
                 secondsToLive: secondsToLive, urgency: urgency, topic: topic, wantsReceipt: receipts != nil,
                 body: body, message: message, credentials: credentials),
-            receipts: receipts)
+            receipts: receipts, traceContext: traceContext)
     }
 }
 

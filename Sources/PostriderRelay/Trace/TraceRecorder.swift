@@ -126,12 +126,19 @@ final class TraceRecorder {
         spans.append(SpanPush(queued, isNew: isNew))
     }
 
+    /// Each shard notes a broadcast before its own records of it, because they may be read before those of the home.
+    private func noteSpans(of broadcast: Broadcast, _ row: QueueRow) {
+        guard let spanChoice, spanChoice.includes(broadcast.traceContext, row) else { return }
+        spans.append(SpanPush(broadcast, row: row))
+    }
+
     /// A broadcast was accepted.
     func noteAccepted(
         _ broadcast: Broadcast, in environment: Environment, by proof: ProviderProof, _ row: QueueRow,
         at now: Moment
     ) {
         guard traces(row) else { return }
+        noteSpans(of: broadcast, row)
         add(
             .acceptance(
                 TraceAcceptance(
@@ -140,7 +147,9 @@ final class TraceRecorder {
     }
 
     /// A broadcast was written to `sent` devices of this shard, and not to `skipped` others.
-    func noteBroadcast(_ row: QueueRow, sent: Int, skipped: Int, at now: Moment) {
+    func noteBroadcast(_ broadcast: Broadcast, _ row: QueueRow, sent: Int, skipped: Int, at now: Moment) {
+        guard traces(row) else { return }
+        noteSpans(of: broadcast, row)
         for (kind, count) in [(TraceEvent.Kind.broadcast, sent), (.skipped, skipped)] where count > 0 {
             note(kind, row, detail: TraceEvent.count(count, ofShard: shard), at: now)
         }

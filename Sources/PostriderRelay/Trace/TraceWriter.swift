@@ -13,7 +13,7 @@ final class TraceWriter {
     private let observe: ([TraceRecord]) -> Void
     private let callbacks: CallbackTracker?
     private let spans: SpanConfiguration?
-    private var spanTracker = SpanTracker()
+    private var spanTracker = SpanTracker(node: .random(in: 0 ... .max))
     private var records: [TraceRecord] = []
     private var trouble = FailureEpisodes()
     private let readClock: () -> UInt64

@@ -15,6 +15,8 @@ struct PlainSend: Sendable {
     let message: PlainMessage
     /// The name of the token with which it was sent, for the trace.
     let token: String
+    /// The trace context of its sender; nil if there is none.
+    var traceContext: TraceContext?
 
     /// The notification for a registration of the device.
     func notification(
@@ -26,7 +28,7 @@ struct PlainSend: Sendable {
             priority: message.priority,
             expiration: seconds == 0 ? .nowOrNever : .at(now.advanced(byMilliseconds: seconds * 1000)),
             collapseIdentifier: message.collapse, payload: message.payload, acceptedAt: now,
-            proof: .key(token))
+            proof: .key(token), traceContext: traceContext)
     }
 }
 
@@ -63,7 +65,8 @@ final class PlainSends {
             let message = try PlainMessage(body: request.body) { request.head.values(of: $0) }
             let send = PlainSend(
                 identity: NotificationIdentity(random: context.random.next(), context.random.next()),
-                device: device, topic: topic, message: message, token: token.name)
+                device: device, topic: topic, message: message, token: token.name,
+                traceContext: request.head.traceContext)
             waiting[reply] = Waiting(identity: send.identity, since: context.scheduler.now)
             context.outbox.send(.web(.findDevice(send, reply)), to: 0)
         } catch {

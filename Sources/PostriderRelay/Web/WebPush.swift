@@ -11,6 +11,8 @@ struct WebPush: Sendable {
     let request: WebPushRequest
     /// Where its sender gets the receipt; nil if it wants none.
     let receipts: ReceiptSubscription?
+    /// The trace context of its sender; nil if there is none.
+    var traceContext: TraceContext?
 
     /// The topic of all subscriptions of browsers, and of all subscriptions of Web Push in metrics and quotas.
     static let topic: Topic = {
@@ -28,7 +30,8 @@ struct WebPush: Sendable {
             identity: identity, device: device, registration: registration, topic: topic, pushType: nil,
             priority: request.urgency.priority, expiration: request.expiration(at: now),
             collapseIdentifier: request.topic,
-            payload: try isBrowser ? request.browserMessage().stored : request.appMessage(), acceptedAt: now)
+            payload: try isBrowser ? request.browserMessage().stored : request.appMessage(), acceptedAt: now,
+            traceContext: traceContext)
     }
 
     /// The receipt that its sender is promised; nil if it wants none.

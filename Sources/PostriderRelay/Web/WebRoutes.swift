@@ -94,7 +94,8 @@ final class WebRoutes {
         let push = WebPush(
             identity: NotificationIdentity(random: context.random.next(), context.random.next()),
             device: device, registration: number, request: checked,
-            receipts: checked.wantsReceipt ? receipts(for: checked) : nil)
+            receipts: checked.wantsReceipt ? receipts(for: checked) : nil,
+            traceContext: request.head.traceContext)
         waiting[reply] = .push(PostedMessage(push: push, since: context.scheduler.now))
         context.outbox.send(.web(.push(push, reply)), to: home)
     }

@@ -12,7 +12,7 @@ struct SpanSenderTests {
             identity: NotificationIdentity(high: 1, low: 2), device: DeviceIdentity(high: 3, low: 4),
             registration: RegistrationNumber(1), topic: topic, pushType: nil, priority: .immediate,
             expiration: .at(.last), collapseIdentifier: nil, payload: [], acceptedAt: Moment(milliseconds: 1))
-        var tracker = SpanTracker()
+        var tracker = SpanTracker(node: 1)
         var spans: [PushSpan] = []
         for row in 1...Int64(count) {
             let queued = QueuedNotification(row: QueueRow(row), notification: notification)

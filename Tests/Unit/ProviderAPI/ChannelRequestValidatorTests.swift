@@ -63,6 +63,17 @@ struct ChannelRequestValidatorTests {
         }
     }
 
+    @Test("takes the trace context of a broadcast's provider on")
+    func traceContext() throws {
+        let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        let order = try admit(.send, ["traceparent": parent]).get().order
+        guard case .broadcast(let broadcast, _, _) = order else {
+            Issue.record("the order is \(order)")
+            return
+        }
+        #expect(broadcast.traceContext == TraceContext(parent: parent))
+    }
+
     private func rejection(
         _ kind: Kind, _ changes: [String: String?] = [:], body: String? = nil, doubled: [String] = [],
         authority: AccessPolicy = Provider.shared.authority, isStrict: Bool = false

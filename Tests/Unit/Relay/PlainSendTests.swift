@@ -47,6 +47,17 @@ struct PlainSendTests {
         #expect(fixture.shard.report.tally.isBalanced)
     }
 
+    @Test("has the trace context of its sender, if there is a valid one")
+    func traceContext() throws {
+        let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        for fields in [["traceparent": parent, "tracestate": "a=1"], ["traceparent": "nonsense"]] {
+            _ = try send("hello", fields)
+        }
+        fixture.commit()
+        let contexts = fixture.ledger.queued.map(\.notification.traceContext)
+        #expect(contexts == [TraceContext(parent: parent, state: "a=1"), nil])
+    }
+
     private func send(_ text: String, _ fields: [String: String]) throws -> WebClientConnection {
         try send(text, to: "\(Samples.topic.text)/kiosk-7", nil, fields)
     }

@@ -18,8 +18,11 @@ struct ShardMessageEncodingTests {
         Broadcast(
             identity: NotificationIdentity(high: 1, low: 2), channel: channel, topic: Samples.topic,
             payload: payload, priority: .considerate, expiration: expiration, pushType: .liveactivity,
-            acceptedAt: Samples.now)
+            acceptedAt: Samples.now, traceContext: expiration == .nowOrNever ? nil : context)
     }
+
+    private static let context = TraceContext(
+        parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", state: "a=1,b=2")
 
     private static let plain = Samples.notification(1, expiration: .nowOrNever)
     private static let full = Notification(
@@ -29,8 +32,7 @@ struct ShardMessageEncodingTests {
         payload: [UInt8](repeating: 0x20, count: Limits.voipPayloadBytes), acceptedAt: Samples.now,
         uniqueIdentity: NotificationIdentity(high: 3, low: 4), proof: .key("KEY0000001"),
         callback: "https://example.com/x",
-        traceContext: TraceContext(
-            parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", state: "a=1,b=2"))
+        traceContext: context)
     private static let wish = Subscribe(
         topic: Samples.topic.text, channel: channel, last: NotificationIdentity(high: 5, low: 6),
         lastAcceptedAt: Samples.now)

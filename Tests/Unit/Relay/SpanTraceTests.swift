@@ -58,12 +58,34 @@ struct SpanTraceTests {
         }
         recorder.flush()
         #expect(posted.spanCount == 3)
-        let writer = TraceWriter(
+        writer(sent).receive(posted.requests)
+        #expect(sent.kinds == [.accept, .commit, .deliver, .deliver])
+    }
+
+    @Test("follows a broadcast at each shard that has subscribers, whose records may come before the home's")
+    func broadcasts() {
+        let (posted, sent) = (Posted(), Sent())
+        let broadcast = Broadcast(
+            identity: Samples.notification(1).identity, channel: ChannelIdentity(high: 1, low: 2),
+            topic: Samples.topic, payload: [], priority: .immediate, expiration: .nowOrNever,
+            pushType: .liveactivity, acceptedAt: Samples.now,
+            traceContext: TraceContext(parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"))
+        let choice = SpanChoice(sample: nil)
+        let (home, other) = (recorder(choice, posted), recorder(choice, posted))
+        other.noteBroadcast(broadcast, QueueRow(1), sent: 1, skipped: 1, at: Samples.now)
+        other.flush()
+        home.noteAccepted(broadcast, in: .production, by: .certificate, QueueRow(1), at: Samples.now)
+        home.flush()
+        #expect(posted.spanCount == 2)
+        writer(sent).receive(posted.requests)
+        #expect(sent.kinds == [.deliver, .deliver, .accept])
+    }
+
+    private func writer(_ sent: Sent) -> TraceWriter {
+        TraceWriter(
             MemoryTrace(disk: MemoryTrace.Disk(), segmentRecords: 100), sample: 1, losses: TraceLosses(),
             log: .none, now: Samples.now, readClock: { 0 }, post: { _, _ in }, onClosed: {},
             spans: SpanConfiguration(sample: nil, send: sent.add))
-        writer.receive(posted.requests)
-        #expect(sent.kinds == [.accept, .commit, .deliver, .deliver])
     }
 
     @Test("follows nothing without a receiver")

@@ -93,8 +93,12 @@ struct TraceRecorderTests {
     @Test("tells of a broadcast how many devices of the shard it was sent to, and how many not")
     func broadcasts() {
         let recorder = recorder()
-        recorder.noteBroadcast(QueueRow(5), sent: 7, skipped: 0, at: Samples.now)
-        recorder.noteBroadcast(QueueRow(6), sent: 1, skipped: 2, at: Samples.now)
+        let broadcast = Broadcast(
+            identity: Samples.notification(1).identity, channel: ChannelIdentity(high: 1, low: 2),
+            topic: Samples.topic, payload: [], priority: .immediate, expiration: .nowOrNever,
+            pushType: .liveactivity, acceptedAt: Samples.now)
+        recorder.noteBroadcast(broadcast, QueueRow(5), sent: 7, skipped: 0, at: Samples.now)
+        recorder.noteBroadcast(broadcast, QueueRow(6), sent: 1, skipped: 2, at: Samples.now)
         recorder.flush()
         let told = box.records.compactMap { record in
             if case .event(let event) = record {

@@ -64,6 +64,19 @@ struct WebPortTests {
         #expect(again.closeCode == 1008)
     }
 
+    @Test("keeps the trace context of a message's sender with the message")
+    func traceContext() throws {
+        let browser = try fixture.connect()
+        let endpoint = try register(browser)
+        browser.line.cut()
+        fixture.run()
+        let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        _ = try fixture.post("a", to: endpoint, ["traceparent": parent, "tracestate": "a=1"])
+        fixture.commit()
+        let context = try #require(fixture.ledger.queued.first).notification.traceContext
+        #expect(context == TraceContext(parent: parent, state: "a=1"))
+    }
+
     @Test("replaces a waiting message of the same topic, and never stores one with a TTL of 0")
     func topicsAndTTL() throws {
         let browser = try fixture.connect()

@@ -26,7 +26,10 @@ enum WebSamples {
                 secondsToLive: 7, urgency: .veryLow, topic: topic, wantsReceipt: receipts != nil,
                 body: message.bytes, message: refused.map { .failure($0) } ?? .success(message),
                 credentials: credentials),
-            receipts: receipts)
+            receipts: receipts,
+            traceContext: topic.flatMap { _ in
+                TraceContext(parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", state: "a=1")
+            })
     }
 
     private static let rejections: [WebPushRejection] =

@@ -15,7 +15,7 @@ struct SpanBatchesTests {
             PushSpan(
                 kind: .accept, trace: push.trace, identifier: UInt64(number + 1), parent: 0,
                 start: Samples.now,
-                end: Samples.now, failure: nil, push: push)
+                end: Samples.now, failure: nil, devices: nil, push: push)
         }
     }
 

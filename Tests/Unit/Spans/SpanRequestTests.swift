@@ -34,7 +34,8 @@ struct SpanRequestTests {
         let push = SpanPush(QueuedNotification(row: QueueRow(1), notification: notification), isNew: true)
         let span = PushSpan(
             kind: .handOver, trace: push.trace, identifier: 0x0102_0304_0506_0708, parent: 0,
-            start: Samples.now, end: Samples.now.advanced(byMilliseconds: 1), failure: "no", push: push)
+            start: Samples.now, end: Samples.now.advanced(byMilliseconds: 1), failure: "no", devices: nil,
+            push: push)
         let request = SpanRequest.bytes([span, span], of: SpanOrigin(version: "1.2", host: "h"))
         let scope = try Self.content(2, of: try Self.content(1, of: request))
         let spans = try Self.fields(scope).filter { $0.0 == 2 }.map(\.1)

@@ -56,7 +56,7 @@ struct SpanTrackerTests {
     }
 
     private static func spans(_ records: [TraceRecord], of push: SpanPush = push()) -> [PushSpan] {
-        var tracker = SpanTracker()
+        var tracker = SpanTracker(node: 1)
         tracker.expect([push])
         return tracker.take(records)
     }
@@ -103,6 +103,8 @@ struct SpanTrackerTests {
                 "hand over 6-10", "observer 10-14: exit code 3", "observer 20-25",
             ])
         #expect(Set(spans.map(\.identifier)).count == 7)
+        let failed = Self.spans([Self.report(.failed, 14, took: 9, text: "no")])
+        #expect(Self.lines(failed) == ["hand over 5-5", "observer 5-14: no"])
         #expect(spans[5].parent == spans[4].identifier && spans[6].parent == spans[4].identifier)
         #expect(spans[4].parent == spans[3].identifier)
     }
@@ -140,7 +142,7 @@ struct SpanTrackerTests {
 
     @Test("are followed up to a bound; then the oldest push is forgotten")
     func bounds() {
-        var tracker = SpanTracker()
+        var tracker = SpanTracker(node: 1)
         tracker.expect((1...Int64(Limits.spanPushes) + 1).map { Self.push($0) })
         #expect(tracker.take([Self.event(.stored, 5, 1)]).isEmpty)
         #expect(tracker.take([Self.event(.stored, 5, 2)]).count == 2)
@@ -151,6 +153,48 @@ struct SpanTrackerTests {
         let one = try #require(Self.spans([Self.event(.stored, 5)], of: Self.push(parent: nil)).first)
         let other = try #require(Self.spans([Self.event(.stored, 5)]).first)
         #expect(one.parent == 0 && one.trace != other.trace)
+    }
+
+    private static let broadcast = Broadcast(
+        identity: NotificationIdentity(high: 1, low: 2), channel: ChannelIdentity(high: 3, low: 4),
+        topic: Samples.topic, payload: [], priority: .immediate, expiration: .nowOrNever,
+        pushType: .liveactivity, acceptedAt: Samples.now, traceContext: TraceContext(parent: parent))
+
+    private static func fanOut(
+        _ kind: TraceEvent.Kind, _ devices: Int, ofShard shard: Int, _ milliseconds: Int64
+    ) -> TraceRecord {
+        .event(
+            TraceEvent(
+                kind, at: moment(milliseconds), row: QueueRow(7),
+                detail: TraceEvent.count(devices, ofShard: shard)))
+    }
+
+    @Test("of a broadcast are its acceptance, and what each shard has sent, in any order")
+    func broadcasts() throws {
+        let wanted = SpanPush(Self.broadcast, row: QueueRow(7))
+        let acceptance = TraceAcceptance(
+            Self.broadcast, in: .production, by: .certificate, row: QueueRow(7), at: Self.moment(3))
+        let records = [
+            Self.fanOut(.broadcast, 8, ofShard: 1, 4), .acceptance(acceptance),
+            Self.fanOut(.broadcast, 9, ofShard: 0, 5), Self.fanOut(.skipped, 2, ofShard: 0, 5),
+            Self.report(.handedOver, 9),
+        ]
+        let spans = Self.spans(records, of: wanted)
+        #expect(
+            Self.lines(spans) == [
+                "deliver 0-4", "accept 0-3", "deliver 0-5",
+                "deliver 0-5: too much waited for these devices",
+            ])
+        #expect(spans.map(\.devices) == [8, nil, 9, 2])
+        try #require(spans.count == 4)
+        #expect(spans[1].parent == 0xb7ad_6b71_6920_3331)
+        #expect([spans[0], spans[2], spans[3]].allSatisfy { $0.parent == spans[1].identifier })
+        #expect(Set(spans.map(\.identifier)).count == 4 && Set(spans.map(\.trace)).count == 1)
+        var other = SpanTracker(node: 2)
+        other.expect([wanted])
+        let elsewhere = other.take([records[0]])
+        #expect(elsewhere.map(\.parent) == [spans[1].identifier])
+        #expect(elsewhere.first?.identifier != spans[0].identifier)
     }
 
     @Test("are chosen by the flag of the trace context, or else by the sample")
