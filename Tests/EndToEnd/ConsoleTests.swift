@@ -48,7 +48,17 @@ extension LongEndToEnd {
             "has its pictures made for the documents",
             .enabled(if: ProcessInfo.processInfo.environment["POSTRIDER_WRITE_DOCUMENTS"] != nil))
         func pictures() async throws {
-            try await browse("pictures", Place.root.appending(path: "docs/images").path)
+            let images = Place.root.appending(path: "docs/images").path
+            try await browse("pictures", images)
+            try await onStage { stage in
+                let relays = try stage.start(
+                    "postrider", ["dev", "--nodes", "3", "--temporary", "--json"])
+                let file = try stage.write(
+                    try await relays.line { $0.hasPrefix("{") }, to: "cluster.json")
+                let postrider = Place.products.appending(path: "postrider").path
+                let program = try stage.python("console_nodes_picture.py", [file, postrider, images])
+                #expect(try await program.exitCode() == 0, "\(program.transcript)")
+            }
         }
     }
 }

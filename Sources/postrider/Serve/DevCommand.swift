@@ -17,9 +17,13 @@ enum DevCommand: Command {
     static func run(_ arguments: [String]) async throws -> Int32 {
         guard let options = try table.parseOrHelp(arguments) else { return 0 }
         let topics = try topics(options)
-        let ports = try Ports(options)
+        let ports = try ports(options)
         let level = try options.choice("log-level", of: LogLevel.self)?.level ?? .warning
         let format = try options.choice("log-format", of: LogFormat.self) ?? .text
+        if let nodes = try DevNodes(options, topics, ports) {
+            let log = try ServiceLog.start(LogThreshold(level), format).log
+            return try await nodes.run(options, log: log, now: Self.now)
+        }
         let folder = try DevFolder(options)
         let place = try DevPlace(options)
         let bench = try DevBench.make(options)
@@ -123,25 +127,21 @@ enum DevCommand: Command {
     }
 
     /// The ports on which the relay listens.
-    private struct Ports {
-        let provider: UInt16
-        let development: UInt16
-        let device: UInt16
-
-        init(_ options: ParsedOptions) throws {
-            var taken: [UInt16: String] = [:]
-            func port(_ name: String, _ usual: UInt16) throws -> UInt16 {
-                let port = try options.integer(name, in: 0...65_535).map { UInt16($0) } ?? usual
-                if port != 0, let other = taken.updateValue(name, forKey: port) {
-                    throw options.error("--\(other) and --\(name) are both \(port); choose another for one")
-                }
-                return port
+    private static func ports(_ options: ParsedOptions) throws -> DevFolder.Ports {
+        var taken: [UInt16: String] = [:]
+        func port(_ name: String, _ usual: UInt16) throws -> UInt16 {
+            let port = try options.integer(name, in: 0...65_535).map { UInt16($0) } ?? usual
+            if port != 0, let other = taken.updateValue(name, forKey: port) {
+                throw options.error("--\(other) and --\(name) are both \(port); choose another for one")
             }
-            provider = try port("provider-port", 2197)
-            // If the user wants any free port for one environment, the other gets any free port, too.
-            development = try port("development-port", (1..<65_535).contains(provider) ? provider + 1 : 0)
-            device = try port("device-port", 5223)
+            return port
         }
+        let provider = try port("provider-port", 2197)
+        // If the user wants any free port for one environment, the other gets any free port, too.
+        let next = (1..<65_535).contains(provider) ? provider + 1 : 0
+        return DevFolder.Ports(
+            provider: provider, development: try port("development-port", next),
+            device: try port("device-port", 5223))
     }
 
     /// How closely the relay follows APNs: in everything with --apple, except where another option says otherwise.
@@ -196,27 +196,11 @@ enum DevCommand: Command {
         else {
             preconditionFailure("an address of the Internet has a port")
         }
-        return DevValues(
-            host: place.host,
-            names: place.names,
-            providerPort: providerPort,
-            developmentProviderPort: developmentPort,
-            devicePort: devicePort,
-            authorityFile: folder.authorityFile,
-            keyFile: folder.providerKeyFile,
-            keyIdentifier: DevFolder.keyIdentifier,
-            providerCertificateFile: folder.providerCertificateFile,
-            providerCertificateKeyFile: folder.providerCertificateKeyFile,
-            providerRSACertificateFile: folder.providerRSACertificateFile,
-            providerRSACertificateKeyFile: folder.providerRSACertificateKeyFile,
-            team: DevFolder.team,
-            topics: topics.map(\.text),
-            enrolmentKey: try folder.enrolmentKey(),
-            enrolmentKeyFile: folder.enrolmentKeyFile,
-            controlAddress: "unix:" + folder.controlSocket,
-            webURL: try DevWeb.url(relay, place, enrolmentKey: folder.enrolmentKey()),
-            process: getpid()
-        )
+        let ports = DevFolder.Ports(
+            provider: providerPort, development: developmentPort, device: devicePort)
+        var values = try folder.values(ports, topics, place, controlSocket: folder.controlSocket)
+        values.webURL = try DevWeb.url(relay, place, enrolmentKey: folder.enrolmentKey())
+        return values
     }
 
     /// The settings that are options here too, besides those of the APNs compatibility and of bounds.
@@ -237,7 +221,7 @@ enum DevCommand: Command {
             .flag(
                 "temporary", "Use a new folder in place of --directory, which is removed when the relay ends."
             ),
-            ParentOption.option,
+            ParentOption.option, DevNodes.option,
             .list(
                 "topic", short: "t", "TOPIC",
                 "A topic that devices can register; com.example.app if not given."),
@@ -265,6 +249,7 @@ enum DevCommand: Command {
             .init(
                 "A relay for a test: free ports and one line of JSON for the test",
                 "postrider dev --temporary --parent $$ --json --provider-port 0 --device-port 0"),
+            .init("A cluster of three relays", "postrider dev --nodes 3"),
             .init("A stand-in for Apple, as exact as possible", "postrider dev --apple"),
             .init(
                 "A relay that accepts any device token and follows rules",

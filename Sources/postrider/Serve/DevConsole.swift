@@ -17,10 +17,14 @@ enum DevConsole {
     /// - Parameter host: the address of all ports.
     static func make(_ options: ParsedOptions, host: String) throws -> RelayConfiguration.Console? {
         guard !options.isSet("no-console") else { return nil }
+        return .init(address: try SocketAddress(host: host, port: port(options)), showsPayloads: true)
+    }
+
+    /// The port that the user wants for the console; 0 for any free one.
+    static func port(_ options: ParsedOptions) throws -> UInt16 {
         // If the user chooses the providers' port, this may be one of several relays.
         let usual: UInt16 = options.isSet("provider-port") ? 0 : 2200
-        let port = try options.integer("console-port", in: 0...65_535).map { UInt16($0) } ?? usual
-        return .init(address: try SocketAddress(host: host, port: port), showsPayloads: true)
+        return try options.integer("console-port", in: 0...65_535).map { UInt16($0) } ?? usual
     }
 
     /// The link with which the user signs in, once; nil if there is no console.

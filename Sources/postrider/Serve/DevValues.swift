@@ -50,8 +50,12 @@ struct DevValues: Codable, Equatable {
     var webURL: String?
     /// The link that signs in to the console, once; nil if the console is off.
     var consoleLink: String?
-    /// The process number of the relay.
+    /// The process number of the relay; with `--nodes` of the command that ends them all.
     var process: Int32
+    /// The name of the node; nil for a relay alone, and for all nodes together.
+    var node: String?
+    /// The nodes of a cluster, of which the other values name the first; nil without `--nodes`.
+    var nodes: [DevValues]?
 
     /// The control socket as an address.
     var control: SocketAddress { get throws { try SocketAddress(controlAddress) } }
@@ -135,7 +139,7 @@ struct DevValues: Codable, Equatable {
     }
 
     /// Quotes a word for a shell.
-    private static func quoted(_ word: String) -> String {
+    static func quoted(_ word: String) -> String {
         let isPlain = word.utf8.allSatisfy { $0.isLetterOrDigit || "/._-:@=,".utf8.contains($0) }
         return isPlain ? word : "'" + word.replacing("'", with: #"'\''"#) + "'"
     }
