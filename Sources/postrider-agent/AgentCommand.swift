@@ -22,8 +22,7 @@ enum AgentCommand: Command {
 
     static func run(_ arguments: [String]) async throws -> Int32 {
         if let action = action(arguments) {
-            try await action.run(Array(arguments.dropFirst()))
-            return 0
+            return try await action.run(Array(arguments.dropFirst()))
         }
         if let first = arguments.first, !first.hasPrefix("-") {
             let names = (AgentActions.all.map(\.name) + AgentProgram.commands.map { $0.name })

@@ -19,6 +19,8 @@ package struct ControlClient: Sendable {
     package let address: SocketAddress
     /// The program, for error sentences.
     package var party = Party.relay
+    /// What the answers have lacked so far, which was printed.
+    package let gaps = AnswerGaps()
 
     /// Creates a client of the socket at this address.
     package init(address: SocketAddress, party: Party = .relay) {
@@ -39,6 +41,7 @@ package struct ControlClient: Sendable {
         _ method: String, _ path: String, body: [UInt8] = [], timeoutSeconds: Int = 10
     ) async throws -> [UInt8] {
         let response = try await response(to: method, path, body, timeoutSeconds)
+        if let gap = response.head.text(of: "postrider-incomplete") { gaps.note(gap) }
         guard response.status != 200 else { return response.body }
         let refusal = try? JSONDecoder().decode(Refusal.self, from: Data(response.body))
         throw CommandFailure(

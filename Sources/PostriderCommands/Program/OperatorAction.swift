@@ -9,7 +9,7 @@ package struct OperatorAction: Sendable {
     /// The options of the action. The name of the table ends with the action's name.
     package let table: OptionTable
     /// Runs the action with its parsed options.
-    private let run: @Sendable (ParsedOptions) async throws -> Void
+    private let run: @Sendable (ParsedOptions) async throws -> Int32
 
     /// Creates an action of `command`, such as `postrider keys`, that a server carries out, which `find` finds. All of
     /// these have `--json` and the options for the server's address.
@@ -21,7 +21,11 @@ package struct OperatorAction: Sendable {
         run: @escaping @Sendable (ParsedOptions, ControlClient) async throws -> Void
     ) {
         self.name = name
-        self.run = { try await run($0, find($0)) }
+        self.run = { options in
+            let client = try find(options)
+            try await run(options, client)
+            return client.gaps.exitCode
+        }
         table = OptionTable(
             command: "\(command) \(name)", summary: summary, operands: operands,
             options: options + address + [.flag("json", "Print the relay's answer, as JSON.")],
@@ -35,17 +39,19 @@ package struct OperatorAction: Sendable {
         run: @escaping @Sendable (ParsedOptions) async throws -> Void
     ) {
         self.name = name
-        self.run = run
+        self.run = { options in
+            try await run(options)
+            return 0
+        }
         table = OptionTable(
             command: "\(command) \(name)", summary: summary, operands: operands, options: options,
             examples: examples)
     }
 
-    /// Parses the arguments and runs the action.
-    package func run(_ arguments: [String]) async throws {
-        if let options = try table.parseOrHelp(arguments) {
-            try await run(options)
-        }
+    /// Parses the arguments, runs the action and returns its exit code.
+    package func run(_ arguments: [String]) async throws -> Int32 {
+        guard let options = try table.parseOrHelp(arguments) else { return 0 }
+        return try await run(options)
     }
 }
 

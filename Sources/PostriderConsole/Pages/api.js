@@ -8,6 +8,10 @@ export class Failure extends Error {
   }
 }
 
+/** What the last answer for each path lacks, such as what a node of the cluster that has not answered knows. */
+const gaps = new Map();
+addEventListener("hashchange", () => gaps.clear());
+
 /** The answer to a request, with its status; throws only if no relay answers or the session is over. */
 export async function request(method, path, { body, headers = {}, signal } = {}) {
   const fields = new Headers(headers);
@@ -28,6 +32,10 @@ export async function request(method, path, { body, headers = {}, signal } = {})
     document.dispatchEvent(new CustomEvent("signed-out", { detail: value?.sentence }));
     throw new Failure(value?.sentence ?? "The session is over.", 401);
   }
+  const [resource] = path.split("?");
+  const gap = response.headers.get("postrider-incomplete");
+  if (gap) gaps.set(resource, gap);
+  else gaps.delete(resource);
   return { status: response.status, headers: response.headers, value };
 }
 
@@ -57,13 +65,13 @@ export function sleep(milliseconds, signal) {
 
 /**
  * Repeats an action until the page is left. While the page is hidden it waits; while the relay does not answer it
- * says so through `trouble` and tries again.
+ * says so through `trouble` and tries again. The same place tells what is missing in an answer.
  */
 export async function poll(seconds, { signal, trouble }, action) {
   while (!signal.aborted) {
     try {
       if (!document.hidden) await action();
-      trouble(null);
+      trouble(gaps.values().next().value ?? null);
     } catch (error) {
       if (signal.aborted || error.status === 401) return;
       if (!(error instanceof Failure)) throw error;

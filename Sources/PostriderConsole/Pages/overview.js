@@ -62,10 +62,11 @@ export function showOverview({ root, signal, trouble, say }) {
           cell: (row) => number(row.value) },
       { label: "What it means", cell: (row) => row.meaning }],
   });
+  const nodes = nodesTable();
   root.append(alarm, element("dl", { class: "figures" }, Object.values(figures).map(({ node }) => node)),
     element("div", { class: "plots" }, plots.map(({ node }) => node)),
     element("section", {}, element("h2", {}, "Notifications"), ends.node),
-    element("section", {}, element("h2", {}, "Relay"), others.node));
+    element("section", {}, element("h2", {}, "Relay"), others.node), nodes.section);
 
   let last = null;
   poll(2, { signal, trouble }, async () => {
@@ -86,6 +87,8 @@ export function showOverview({ root, signal, trouble, say }) {
     showAlarm(alarm, status, say);
     ends.update(endsOf(counters));
     others.update(othersOf(status));
+    nodes.section.hidden = !status.nodes;
+    nodes.table.update(status.nodes ?? []);
   });
 
   poll(10, { signal, trouble }, async () => {
@@ -105,8 +108,26 @@ export function showOverview({ root, signal, trouble, say }) {
   });
 }
 
+/** The nodes of a cluster, whose sums the other figures are. */
+function nodesTable() {
+  const of = (get) => ({ status }) => (status ? number(get(status)) : "?");
+  const table = new Table({
+    caption: "The nodes of the cluster", key: ({ name }) => name, empty: "",
+    columns: [
+      { label: "Node", cell: ({ name }) => name },
+      { label: "Devices", kind: "number", cell: of(({ devices }) => devices) },
+      { label: "Connections of devices", kind: "number", cell: of((status) => status.deviceConnections) },
+      { label: "Connections of providers", kind: "number", cell: of((status) => status.providerConnections) },
+      { label: "Pending", kind: "number", cell: of(({ counters }) => counters.pending) },
+    ],
+  });
+  return { table, section: element("section", { hidden: true }, element("h2", {}, "What each node has"), table.node) };
+}
+
 function showAlarm(alarm, status, say) {
-  const shards = status.countersOfShards.flatMap((counters, shard) => (counters.isBalanced ? [] : [shard]));
+  const nodes = status.nodes ?? [{ status }];
+  const shards = nodes.flatMap(({ name, status: own }) => (own?.countersOfShards ?? []).flatMap(
+    ({ isBalanced }, shard) => (isBalanced ? [] : [name ? `${shard} of node ${name}` : `${shard}`])));
   const isOver = shards.length === 0;
   if (alarm.hidden === isOver) return;
   alarm.hidden = isOver;

@@ -83,10 +83,10 @@ public struct OperatorChange: Sendable, Equatable {
     }
 
     /// Adds the outcome: the status and the body of the answer.
-    mutating func end(_ answer: (status: Int, body: [UInt8])) {
-        status = answer.status
+    mutating func end(_ status: Int, _ body: [UInt8]) {
+        self.status = status
         guard status != 200 else { return }
-        let told = try? JSONDecoder().decode(Refusal.self, from: Data(answer.body))
+        let told = try? JSONDecoder().decode(Refusal.self, from: Data(body))
         refusal = Self.masked(told?.sentence ?? "The relay did not say why.")
     }
 

@@ -20,7 +20,7 @@ extension ControlHandler {
         guard let answer = BenchAnswers(of: bench).answer(method, resource, body) else {
             preconditionFailure("bug: the bench has no \(method) \(resource)")
         }
-        respond(answer)
+        respond(ControlAnswer(answer.status, answer.body))
     }
 
     static let withoutBench = refusal(

@@ -153,7 +153,7 @@ final class ConsoleAccess: ControlAccess {
 
     private func signOut(_ secret: String?) -> ControlResponse {
         if let secret { console.sessions.signOut(secret) }
-        return ControlResponse((200, Array("{}".utf8)), fields: [("set-cookie", cookie("") + "; Max-Age=0")])
+        return ControlResponse(.done, fields: [("set-cookie", cookie("") + "; Max-Age=0")])
     }
 
     /// The prefix makes browsers refuse the cookie unless it is for this host alone and sent over TLS only

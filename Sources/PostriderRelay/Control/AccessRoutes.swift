@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PostriderCluster
 import PostriderCrypto
 import PostriderNotifications
 import PostriderProviderAPI
@@ -12,6 +13,7 @@ final class AccessRoutes {
 
     let context: ShardContext
     private let changes: RegistryChanges
+    private let nodes: NodeQueries
     var providerKeys: [String: ProviderKeyRecord] = [:]
     private var topics: [Topic: TopicRecord] = [:]
     private var enrolmentKeys: [String: EnrolmentKeyRecord] = [:]
@@ -25,15 +27,20 @@ final class AccessRoutes {
     private var waiting: [(AccessRoutes) -> Void] = []
 
     /// Routes for what the registry held at start-up.
-    init(_ registry: Registry, _ context: ShardContext, _ changes: RegistryChanges) {
+    init(
+        _ registry: Registry, _ context: ShardContext, _ changes: RegistryChanges, _ nodes: NodeQueries
+    ) {
         self.context = context
         self.changes = changes
+        self.nodes = nodes
         generation = context.policy.generation
         take(registry)
         changes.whenSharedChanged = { [unowned self] version in
             guard !isRenewing else { return }
             isRenewing = true
-            inTurn { $0.renew(version) }
+            inTurn { access in
+                access.renew { hasRead in if hasRead { access.changes.whenRead?(version) } }
+            }
         }
     }
 
@@ -188,11 +195,12 @@ final class AccessRoutes {
         while !isChanging, !waiting.isEmpty { waiting.removeFirst()(self) }
     }
 
-    /// Makes a change durable, tells every shard, then answers. Called from ``inTurn(_:)``.
+    /// Makes a change durable, tells every shard and every other node of the cluster, then answers. Called from
+    /// ``inTurn(_:)``.
     func change(
         _ change: RegistryChange,
         _ respond: @escaping Respond,
-        _ answer: Answer = (200, Array("{}".utf8)),
+        _ answer: Answer = .done,
         _ update: @escaping (AccessRoutes) -> Void
     ) {
         isChanging = true
@@ -204,13 +212,35 @@ final class AccessRoutes {
             }
             update(self)
             publish()
-            respond(answer)
+            nodes.askOthers(.readAccess) { respond(Self.answer(answer, $0)) }
+        }
+    }
+
+    /// The answer to a change that the other nodes have read, or not.
+    private static func answer(_ answer: Answer, _ others: NodeAnswers) -> Answer {
+        var (answer, others) = (answer, others)
+        // A node that could not read it has refused.
+        _ = others.values([String: String].self)
+        guard !others.missing.isEmpty else { return answer }
+        let names = others.missing.map(\.text).joined(separator: ", ")
+        answer.gap =
+            "The change is stored, and these nodes have not confirmed that they have it: \(names). They "
+            + "read it when they reach the database."
+        return answer
+    }
+
+    /// Another node has changed what every node has, and waits until it is in force here.
+    func readAgain(_ respond: @escaping Respond) {
+        inTurn { access in
+            access.renew { hasRead in
+                respond(hasRead ? .done : ControlHandler.refusal(503, "The change could not be read."))
+            }
         }
     }
 
     /// Other nodes have changed what every node has: reads it again. It is read between two changes of this node, so
     /// that none of them is overwritten. If that fails, the node's thread asks again.
-    private func renew(_ version: Int64) {
+    private func renew(then: @escaping (Bool) -> Void) {
         isChanging = true
         changes.readShared { [unowned self] result in
             defer { changed() }
@@ -219,10 +249,11 @@ final class AccessRoutes {
             case .success(let registry):
                 take(registry)
                 publish()
-                changes.whenRead?(version)
+                then(true)
             case .failure(let error):
                 context.log.warning(
                     "the changes of other nodes are not read: \(error)", kind: "shared registry")
+                then(false)
             }
         }
     }

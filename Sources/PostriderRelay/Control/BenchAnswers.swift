@@ -27,12 +27,14 @@ public struct BenchAnswers: Sendable {
 
     /// An answer with a sentence that says what was wrong, and what to do.
     public static func refusal(_ status: Int, _ sentence: String) -> Answer {
-        ControlHandler.refusal(status, sentence)
+        told(ControlHandler.refusal(status, sentence))
     }
 
     private var listedRules: Answer {
-        ControlHandler.answer(bench.ruleCounts.map(Control.RuleCount.init))
+        Self.told(ControlHandler.answer(bench.ruleCounts.map(Control.RuleCount.init)))
     }
+
+    private static func told(_ answer: ControlAnswer) -> Answer { (answer.status, answer.body) }
 
     /// Replaces the rules by others, which are YAML or JSON.
     private func replaceRules(with body: [UInt8]) -> Answer {

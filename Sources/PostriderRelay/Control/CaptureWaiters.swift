@@ -25,13 +25,16 @@ final class CaptureWaiters {
 
     /// Answers a query when the captures that it waits for are there, or its time is over.
     func ask(_ query: CaptureQuery, _ respond: @escaping ControlHandler.Respond) {
-        guard let milliseconds = query.waitMilliseconds else { return respond((200, bench.json(query))) }
+        guard let milliseconds = query.waitMilliseconds else {
+            return respond(ControlAnswer(200, bench.json(query)))
+        }
         // From here on, shards announce new captures.
         bench.countWaiting(1)
         guard !bench.isComplete(query), waiters.count < Limits.captureWaiters else {
             bench.countWaiting(-1)
             let isFull = waiters.count >= Limits.captureWaiters
-            return respond(isFull ? ControlHandler.refusal(503, Self.busy) : (200, bench.json(query)))
+            return respond(
+                isFull ? ControlHandler.refusal(503, Self.busy) : ControlAnswer(200, bench.json(query)))
         }
         lastNumber += 1
         let number = lastNumber
@@ -49,7 +52,7 @@ final class CaptureWaiters {
     private func answer(_ number: Int) {
         guard let waiter = waiters.removeValue(forKey: number) else { return }
         bench.countWaiting(-1)
-        waiter.respond((200, bench.json(waiter.query)))
+        waiter.respond(ControlAnswer(200, bench.json(waiter.query)))
     }
 
     private static let busy =

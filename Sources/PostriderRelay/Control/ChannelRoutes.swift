@@ -6,31 +6,71 @@ struct ChannelRoutes {
     let queries: ShardQueries
 
     /// `GET /v1/channels?topic=…`: asks the homes of the channels, and then all shards for subscribers of those that
-    /// are listed.
+    /// are listed; in a cluster those of all nodes.
     func list(_ query: Substring, _ respond: @escaping ControlHandler.Respond) {
+        guard queries.nodes.cluster != nil, Self.topics(query) != nil else {
+            return listHere(query, respond)
+        }
+        queries.nodes.askAll(.channels(query: String(query))) { [queries] answers in
+            var answers = answers
+            let parts = answers.values(Control.ChannelList.self).map(\.value)
+            var list = Control.ChannelList(merging: parts, most: Limits.listedChannels)
+            var identities: [ChannelIdentity] = []
+            list.channels.removeAll { channel in
+                let text = Array(channel.channel.utf8)
+                guard let identity = ChannelIdentity(text: text.span) else { return true }
+                identities.append(identity)
+                return false
+            }
+            queries.nodes.askAll(.subscribers(identities)) { told in
+                var told = told
+                let counts = told.values([Int].self).map(\.value)
+                for index in list.channels.indices {
+                    list.channels[index].subscribers = counts.reduce(0) { sum, counts in
+                        sum + (counts.indices.contains(index) ? counts[index] : 0)
+                    }
+                }
+                respond(ControlHandler.answer(list, gap: answers.gap ?? told.gap))
+            }
+        }
+    }
+
+    /// The topics that a query names, at most one; nil if it makes no sense.
+    private static func topics(_ query: Substring) -> [Topic]? {
         let words = query.split(separator: "&").map { $0.split(separator: "=", maxSplits: 1) }
         let topics = words.map { $0.count == 2 && $0[0] == "topic" ? Topic(String($0[1])) : nil }
-        guard topics.count < 2, !topics.contains(nil) else {
-            respond(
+        return topics.count < 2 && !topics.contains(nil) ? topics.compactMap { $0 } : nil
+    }
+
+    /// Lists the channels whose homes are shards of this node, and counts their subscribers here.
+    func listHere(_ query: Substring, _ respond: @escaping ControlHandler.Respond) {
+        guard let topics = Self.topics(query) else {
+            return respond(
                 ControlHandler.refusal(
                     400, "Channels are asked for without a query, or with one topic, a bundle identifier."))
-            return
         }
-        queries.ask(.channels(of: topics.first ?? nil)) { [queries] replies in
+        queries.ask(.channels(of: topics.first)) { [self] replies in
             var (count, channels) = (0, [ChannelSummary]())
             for case .channels(let number, let some) in replies {
                 count += number
                 channels += some
             }
             let listed = ChannelSummary.oldest(Limits.listedChannels, of: channels)
-            queries.ask(.subscribers(listed.map(\.record.identity))) { replies in
-                var subscribers = Array(repeating: 0, count: listed.count)
-                for case .subscribers(let counts) in replies {
-                    for (index, count) in counts.enumerated() { subscribers[index] += count }
-                }
+            countHere(listed.map(\.record.identity)) { subscribers in
                 let told = zip(listed, subscribers).map(Control.Channel.init)
                 respond(ControlHandler.answer(Control.ChannelList(count: count, channels: told)))
             }
+        }
+    }
+
+    /// Counts the subscribers that each of these channels has on this node.
+    func countHere(_ channels: [ChannelIdentity], then: @escaping ([Int]) -> Void) {
+        queries.ask(.subscribers(channels)) { replies in
+            var subscribers = Array(repeating: 0, count: channels.count)
+            for case .subscribers(let counts) in replies {
+                for (index, count) in counts.enumerated() { subscribers[index] += count }
+            }
+            then(subscribers)
         }
     }
 }
@@ -73,5 +113,15 @@ extension Control.Channel {
             environment: record.owner.environment, storesLatest: record.storage == .mostRecent,
             createdAt: record.createdAt.milliseconds, subscribers: subscribers,
             stored: stored?.identity.description, storedAt: stored?.acceptedAt.milliseconds)
+    }
+}
+
+extension Control.ChannelList {
+    /// The oldest channels of all nodes.
+    init(merging parts: [Control.ChannelList], most: Int) {
+        let all = parts.flatMap(\.channels).sorted {
+            ($0.createdAt, $0.channel) < ($1.createdAt, $1.channel)
+        }
+        self.init(count: parts.reduce(0) { $0 + $1.count }, channels: Array(all.prefix(most)))
     }
 }

@@ -38,8 +38,8 @@ struct ControlResponse {
 
     /// An answer in JSON.
     init(_ answer: ControlHandler.Answer, fields: [(name: String, value: String)] = []) {
-        (status, body) = answer
-        self.fields = fields
+        (status, body) = (answer.status, answer.body)
+        self.fields = fields + (answer.gap.map { [(ControlAnswer.gapField, $0)] } ?? [])
     }
 
     /// The contents of a file.

@@ -16,7 +16,7 @@ extension ControlHandler {
             switch result {
             case .success:
                 log.notice("the store was copied to \(order.directory)")
-                respond((200, Array("{}".utf8)))
+                respond(.done)
             case .failure(let error):
                 log.error("the store was not copied to \(order.directory): \(error)")
                 respond(Self.refusal(ofCopy: error))

@@ -10,7 +10,12 @@ extension ControlHandler {
                 Self.refusal(400, "An apns-id is a UUID of 36 characters, not '\(text)'."))
         }
         do throws(PushWait.Mistake) {
-            context.trace.ask(.wait(identity, try PushWait(query))) { respond(Self.answer($0)) }
+            let inquiry = PushInquiry(identity: identity, wait: try PushWait(query))
+            queries.nodes.findProgress(inquiry) { answer, gap in
+                var answer = Self.answer(answer)
+                answer.gap = gap
+                respond(answer)
+            }
         } catch {
             respond(Self.refusal(400, error.sentence))
         }

@@ -1,11 +1,45 @@
+import PostriderCluster
 import PostriderNotifications
 
 /// The operator's questions to the trace (docs/operate/trace.md).
 extension ControlHandler {
-    /// `GET /v1/trace?id=…&device=…&topic=…&last=…`, or `?follow` and `?follow=CURSOR`.
+    /// `GET /v1/trace?id=…&device=…&topic=…&last=…`, or `?follow` and `?follow=CURSOR`: of all nodes of a cluster.
     func trace(_ query: Substring, _ respond: @escaping Respond) {
+        guard queries.nodes.cluster != nil else { return ownTrace(query, respond) }
         do throws(QueryError) {
-            let question = try Self.question(query)
+            let question = try question(query)
+            queries.nodes.askAll(.trace(query: String(query))) { answers in
+                if let refusal = answers.refusal { return respond(refusal) }
+                if case .search(_, let last) = question {
+                    respond(Self.merge(answers, last: last))
+                } else {
+                    respond(Self.merge(answers, after: query))
+                }
+            }
+        } catch {
+            respond(Self.refusal(400, error.sentence))
+        }
+    }
+
+    private static func merge(_ answers: NodeAnswers, last: Int) -> Answer {
+        var answers = answers
+        let parts = answers.values(Control.Trace.self).map { ($0.node.text, $0.value) }
+        return answer(Control.Trace(ofNodes: parts, last: last), gap: answers.gap)
+    }
+
+    private static func merge(_ answers: NodeAnswers, after query: Substring) -> Answer {
+        var answers = answers
+        let parts = answers.values(Control.TraceFeed.self).map { ($0.node.text, $0.value) }
+        // A node that has not answered goes on where it was.
+        var cursor = TraceCursor(String(query.drop { $0 != "=" }.dropFirst()))
+        for (node, feed) in parts { cursor.positions[node] = feed.cursor }
+        return answer(Control.TraceFeed(ofNodes: parts, cursor: cursor), gap: answers.gap)
+    }
+
+    /// Asks the trace of this relay alone.
+    func ownTrace(_ query: Substring, _ respond: @escaping Respond) {
+        do throws(QueryError) {
+            let question = try question(query)
             guard context.trace.missing != nil else {
                 return respond(Self.refusal(404, "This relay keeps no trace: set 'trace' to true."))
             }
@@ -29,7 +63,7 @@ extension ControlHandler {
         let sentence: String
     }
 
-    private static func question(_ query: Substring) throws(QueryError) -> TraceQuestion {
+    private func question(_ query: Substring) throws(QueryError) -> TraceQuestion {
         var filter = TraceFilter()
         var last = 50
         for part in query.split(separator: "&") {
@@ -38,7 +72,13 @@ extension ControlHandler {
             switch pair.first {
             case "refused" where value.isEmpty: filter.isAboutRefusals = true
             case "follow" where value.isEmpty: return .feed(after: nil)
-            case "follow": return .feed(after: try position(value))
+            case "follow":
+                guard let node = queries.nodes.cluster?.name else {
+                    return .feed(after: try Self.position(value))
+                }
+                // A node that was not there when the cursor was given begins now.
+                let position = TraceCursor(value).positions[node.text]
+                return .feed(after: try position.map { (text) throws(QueryError) in try Self.position(text) })
             case "id":
                 filter.identity = NotificationIdentity(value)
                 guard filter.identity != nil else {

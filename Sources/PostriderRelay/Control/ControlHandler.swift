@@ -5,15 +5,14 @@ import PostriderNotifications
 
 /// Answers the operator's requests, on shard 0, or finds the routes that do.
 final class ControlHandler {
-    /// A status and a JSON body.
-    typealias Answer = (status: Int, body: [UInt8])
+    typealias Answer = ControlAnswer
     typealias Respond = (Answer) -> Void
 
     let context: ShardContext
     let changes: RegistryChanges
-    private let queries: ShardQueries
-    private let access: AccessRoutes
-    private let devices: DeviceRoutes
+    let queries: ShardQueries
+    let access: AccessRoutes
+    let devices: DeviceRoutes
     private let evidence: EvidenceRoutes
     /// Captures requests and applies rules to pushes; nil on a relay in production.
     let bench: TestBench?
@@ -42,9 +41,13 @@ final class ControlHandler {
         self.nodes = nodes
         let directory = directory ?? DeviceDirectory(context, changes, PresenceExchange())
         events = directory.events
-        access = AccessRoutes(registry, context, changes)
-        devices = DeviceRoutes(changes, queries, directory)
+        access = AccessRoutes(registry, context, changes, queries.nodes)
+        devices = DeviceRoutes(context, changes, queries, directory)
         evidence = EvidenceRoutes(context, directory, signer ?? EvidenceSigner(name: ""))
+        queries.nodes.own.source = { [weak self] question, respond in
+            guard let self else { return respond(Self.refusal(503, "This node is about to end.")) }
+            answerAlone(question, respond)
+        }
     }
 
     /// Answers one request. `respond` is called once: now, or when the ledger or the shards have answered.
@@ -58,7 +61,7 @@ final class ControlHandler {
         }
         let name = parts.count > 2 ? parts[2] : nil
         switch (method, parts[1], name) {
-        case ("GET", "status", nil): status(respond)
+        case ("GET", "status", nil): status(query, respond)
         case ("GET", "trace", nil): trace(query, respond)
         case ("GET", "pushes", let name?) where isEvidence: evidence.state(name, respond)
         case ("GET", "pushes", let name?): pushState(name, query, respond)
@@ -85,14 +88,6 @@ final class ControlHandler {
         return (path[..<mark], path[path.index(after: mark)...])
     }
 
-    private func status(_ respond: @escaping Respond) {
-        queries.ask(.tally) { [context] replies in
-            var reports: [ShardReport] = []
-            for case .tally(let report) in replies { reports.append(report) }
-            respond(Self.answer(Control.Status(reports, trace: context.trace.missing)))
-        }
-    }
-
     private static let notANode =
         "This relay is not a node of a cluster: set cluster-address, and a store that several nodes share."
 
@@ -102,11 +97,11 @@ final class ControlHandler {
         guard let data = try? encoder.encode(value) else {
             preconditionFailure("control messages are plain values")
         }
-        return (200, Array(data))
+        return ControlAnswer(200, Array(data))
     }
 
     static func refusal(_ status: Int, _ sentence: String) -> Answer {
-        (status, answer(Control.Refusal(sentence: sentence)).body)
+        ControlAnswer(status, answer(Control.Refusal(sentence: sentence)).body)
     }
 }
 

@@ -36,6 +36,8 @@ extension Control {
         public var shard: Int
         /// The number of the connection, as in the log.
         public var connection: UInt64
+        /// The node of the cluster that has refused it; nil without a cluster.
+        public var node: String?
     }
 
     /// `GET /v1/trace?follow`.
@@ -90,6 +92,8 @@ extension Control {
         public var events: [TracedEvent]
         /// Whether there were more events than an answer holds. The last element is the last event in any case.
         public var isCut: Bool
+        /// The node of the cluster that has accepted it; nil without a cluster.
+        public var node: String?
     }
 
     /// One thing that happened to a push.

@@ -62,6 +62,16 @@ public enum Control {
         public var countersOfShards: [Counters]
         /// What is missing in the trace; nil if there is no trace.
         public var trace: Trace?
+        /// The nodes of the cluster by name, of which all other members are the sums; nil without a cluster.
+        public var nodes: [Node]?
+
+        /// One node of a cluster.
+        public struct Node: Codable, Sendable {
+            /// Its name.
+            public var name: String
+            /// Its own status; nil if it has not answered.
+            public var status: Status?
+        }
 
         /// What is missing in the trace since the relay started.
         public struct Trace: Codable, Sendable {

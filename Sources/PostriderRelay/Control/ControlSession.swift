@@ -126,7 +126,7 @@ final class ControlSession: EndpointOwner {
             request.method, request.path, body: request.body, by: caller, at: handler.context.now)
         handler.handle(request.method, request.path, body: request.body) { [self] answer in
             // A change is recorded even if the caller has gone.
-            change?.end(answer)
+            change?.end(answer.status, answer.body)
             if let change { audit?(change) }
             respond(stream, ControlResponse(Self.fitting(answer)))
         }

@@ -16,11 +16,11 @@ final class DeviceDirectory {
     let events: DeviceEventFeed
     private let context: ShardContext
     private let changes: RegistryChanges
-    private var entries: [DeviceIdentity: DirectoryEntry] = [:]
+    private(set) var entries: [DeviceIdentity: DirectoryEntry] = [:]
     private var names: [String: DeviceIdentity] = [:]
     private var tagCounts: [DeviceTag: Int] = [:]
     /// The number of devices that call themselves by a name, by the name's key.
-    private var bases: [String: Int] = [:]
+    private(set) var bases: [String: Int] = [:]
     /// The last number that was appended to a name, by the name's key.
     private var numbers: [String: Int] = [:]
 
@@ -47,11 +47,18 @@ final class DeviceDirectory {
     func devices(named texts: [String], tagged tags: Set<DeviceTag>) throws(Refusal) -> Set<DeviceIdentity> {
         var devices: Set<DeviceIdentity> = []
         for text in texts { devices.insert(try known(text)) }
-        guard !tags.isEmpty else { return devices }
-        for (identity, entry) in entries where entry.label.tags.contains(where: tags.contains) {
-            devices.insert(identity)
-        }
-        return devices
+        return devices.union(tagged(with: tags))
+    }
+
+    /// The devices that have any of these tags, or one of these names or identities. A name that no device has is no
+    /// mistake.
+    func devices(knownAs texts: [String], tagged tags: Set<DeviceTag>) -> Set<DeviceIdentity> {
+        Set(texts.compactMap(find)).union(tagged(with: tags))
+    }
+
+    private func tagged(with tags: Set<DeviceTag>) -> Set<DeviceIdentity> {
+        guard !tags.isEmpty else { return [] }
+        return Set(entries.filter { $0.value.label.tags.contains(where: tags.contains) }.keys)
     }
 
     /// Calls `body` with each device.
@@ -71,33 +78,12 @@ final class DeviceDirectory {
     /// The device with this identity or name.
     func known(_ text: String) throws(Refusal) -> DeviceIdentity {
         if let identity = find(text) { return identity }
-        throw Refusal(
-            status: 404, sentence: "There is no device \(text): 'postrider devices list' has their names.")
+        throw Self.unknown(text)
     }
 
-    /// The devices that have probably taken the place of absent ones: for each absent device, the oldest that calls
-    /// itself the same and has enrolled since the absent one was last seen.
-    func successors(of absent: [(device: DeviceIdentity, since: Moment)]) -> [DeviceIdentity: DeviceIdentity]
-    {
-        let doubtful = absent.filter { entries[$0.device].map { bases[$0.base.key] ?? 0 > 1 } == true }
-        guard !doubtful.isEmpty else { return [:] }
-        let keys = Set(doubtful.compactMap { entries[$0.device]?.base.key })
-        var namesakes: [String: [(enrolledAt: Moment, device: DeviceIdentity)]] = [:]
-        for (device, entry) in entries where keys.contains(entry.base.key) {
-            namesakes[entry.base.key, default: []].append((entry.enrolledAt, device))
-        }
-        for key in keys {
-            namesakes[key]?.sort { ($0.enrolledAt, $0.device.high) < ($1.enrolledAt, $1.device.high) }
-        }
-        var successors: [DeviceIdentity: DeviceIdentity] = [:]
-        for (device, since) in doubtful {
-            guard let others = entries[device].flatMap({ namesakes[$0.base.key] }) else { continue }
-            let place = others.firstPlace { $0.enrolledAt > since }
-            if place < others.endIndex, others[place].device != device {
-                successors[device] = others[place].device
-            }
-        }
-        return successors
+    static func unknown(_ text: String) -> Refusal {
+        Refusal(
+            status: 404, sentence: "There is no device \(text): 'postrider devices list' has their names.")
     }
 
     // MARK: Devices come and go
@@ -222,7 +208,9 @@ final class DeviceDirectory {
         var label = before.label
         label.tags = Array(Set(label.tags).union(change.added).subtracting(change.removed)).sorted()
         if let name = change.name {
-            if let other = names[name.key], other != device { return then(.failure(taken(name, by: other))) }
+            if let other = names[name.key], other != device {
+                return then(.failure(Self.taken(name, by: other)))
+            }
             label.name = name
             label.isGiven = true
         }
@@ -251,7 +239,7 @@ final class DeviceDirectory {
         }
     }
 
-    private func taken(_ name: DeviceName, by other: DeviceIdentity) -> Refusal {
+    static func taken(_ name: DeviceName, by other: DeviceIdentity) -> Refusal {
         Refusal(
             status: 409,
             sentence: "Device \(other) is named \(name) already: take another name, or remove that device "

@@ -5,11 +5,16 @@ import PostriderNotifications
 final class DeviceRoutes {
     typealias Respond = ControlHandler.Respond
 
+    private let context: ShardContext
     private let changes: RegistryChanges
     private let queries: ShardQueries
     private let directory: DeviceDirectory
 
-    init(_ changes: RegistryChanges, _ queries: ShardQueries, _ directory: DeviceDirectory) {
+    init(
+        _ context: ShardContext, _ changes: RegistryChanges, _ queries: ShardQueries,
+        _ directory: DeviceDirectory
+    ) {
+        self.context = context
         self.changes = changes
         self.queries = queries
         self.directory = directory
@@ -22,29 +27,112 @@ final class DeviceRoutes {
         do throws(DeviceDirectory.Refusal) {
             switch (method, name) {
             case ("GET", nil): try listDevices(query, respond)
-            case ("DELETE", let name?): removeDevice(try directory.known(name), respond)
+            case ("DELETE", let name?): try removeDevice(name, respond)
             case ("PATCH", let name?): try changeDevice(name, body, respond)
             default: return false
             }
         } catch {
-            respond(ControlHandler.refusal(error.status, error.sentence))
+            Self.refuse(error, respond)
         }
         return true
+    }
+
+    private static func refuse(_ refusal: DeviceDirectory.Refusal, _ respond: Respond) {
+        respond(ControlHandler.refusal(refusal.status, refusal.sentence))
+    }
+
+    /// Answers a question of another node, or of this one, for the devices of this node.
+    func answerAlone(_ question: NodeQuestion, _ respond: @escaping Respond) {
+        do throws(DeviceDirectory.Refusal) {
+            switch question {
+            case .labels(let texts):
+                let devices = directory.devices(knownAs: texts, tagged: []).compactMap { directory[$0] }
+                respond(ControlHandler.answer(devices.map(Control.LabelledDevice.init)))
+            case .devices(let query):
+                let selection = try Self.selection(query[...])
+                list(selection, directory.devices(knownAs: selection.names, tagged: selection.tags), respond)
+            case .change(let device, let body): change(device, try Self.change(in: body), respond)
+            case .remove(let device): remove(device, respond)
+            case .lookUp(let lookup):
+                ProviderLookups.find(lookup, in: directory, by: queries) {
+                    respond(ControlHandler.answer($0))
+                }
+            case .status, .trace, .progress, .channels, .subscribers, .readAccess:
+                preconditionFailure("this is no question about devices")
+            }
+        } catch {
+            Self.refuse(error, respond)
+        }
+    }
+
+    // MARK: At all nodes
+
+    /// Finds devices by their names or identities at all nodes.
+    private func search(_ texts: [String], _ respond: @escaping Respond, then: @escaping Found) {
+        queries.nodes.askAll(.labels(texts)) { [context] answers in
+            do throws(DeviceDirectory.Refusal) {
+                try then(DeviceSearch(answers, isMoving: context.outbox.places?.hasGaps == true))
+            } catch {
+                Self.refuse(error, respond)
+            }
+        }
+    }
+
+    private typealias Found = (DeviceSearch) throws(DeviceDirectory.Refusal) -> Void
+
+    /// Has the node of a device do something.
+    private func ask(_ place: DeviceSearch.Place, _ question: NodeQuestion, _ respond: @escaping Respond) {
+        queries.nodes.ask(place.node, question) { answer in
+            let sentence =
+                "Node \(place.node), which has the device \(place.device), has not answered: look what has "
+                + "become of the device, and try again."
+            respond(answer ?? ControlHandler.refusal(503, sentence))
+        }
+    }
+
+    private func listAll(_ selection: DeviceSelection, _ query: String, _ respond: @escaping Respond) {
+        queries.nodes.askAll(.devices(query: query)) { [context] answers in
+            var answers = answers
+            let devices = answers.values([Control.Device].self).flatMap(\.value)
+            let isMoving = context.outbox.places?.hasGaps == true
+            respond(
+                ControlHandler.answer(
+                    Array(selection.sorted(devices)), gap: DeviceSearch.gap(answers, isMoving: isMoving)))
+        }
+    }
+
+    // MARK: Requests
+
+    private static func selection(_ query: Substring) throws(DeviceDirectory.Refusal) -> DeviceSelection {
+        do throws(DeviceSelection.Mistake) {
+            return try DeviceSelection(query)
+        } catch {
+            throw DeviceDirectory.Refusal(status: 400, sentence: error.sentence)
+        }
     }
 
     /// `GET /v1/devices?connected=…&away-for=…&device=…&tag=…&topic=…&sort=…&limit=…`.
     private func listDevices(_ query: Substring, _ respond: @escaping Respond) throws(DeviceDirectory.Refusal)
     {
-        let selection: DeviceSelection
-        do throws(DeviceSelection.Mistake) {
-            selection = try DeviceSelection(query)
-        } catch {
-            throw DeviceDirectory.Refusal(status: 400, sentence: error.sentence)
+        let selection = try Self.selection(query)
+        guard queries.nodes.cluster != nil else {
+            let named = try directory.devices(named: selection.names, tagged: selection.tags)
+            return list(selection, named, respond)
         }
+        guard !selection.names.isEmpty else { return listAll(selection, String(query), respond) }
+        search(selection.names, respond) { [self] search throws(DeviceDirectory.Refusal) in
+            var words = query.split(separator: "&").filter { !$0.hasPrefix("device=") }.map(String.init)
+            for name in selection.names { words.append("device=\(try search.place(of: name).device)") }
+            listAll(selection, words.joined(separator: "&"), respond)
+        }
+    }
+
+    /// Lists the devices of this node: these, if the selection has names or tags.
+    private func list(
+        _ selection: DeviceSelection, _ named: Set<DeviceIdentity>, _ respond: @escaping Respond
+    ) {
         var filter = selection.filter
-        if !selection.names.isEmpty || !selection.tags.isEmpty {
-            filter.only = try directory.devices(named: selection.names, tagged: selection.tags)
-        }
+        if !selection.names.isEmpty || !selection.tags.isEmpty { filter.only = named }
         queries.ask(.devices(filter)) { [directory] replies in
             var devices: [Control.Device] = []
             let successors = directory.successors(of: Self.absent(replies))
@@ -69,7 +157,15 @@ final class DeviceRoutes {
         return absent
     }
 
-    private func removeDevice(_ identity: DeviceIdentity, _ respond: @escaping Respond) {
+    private func removeDevice(_ text: String, _ respond: @escaping Respond) throws(DeviceDirectory.Refusal) {
+        guard queries.nodes.cluster != nil else { return remove(try directory.known(text), respond) }
+        search([text], respond) { [self] search throws(DeviceDirectory.Refusal) in
+            let place = try search.place(of: text)
+            ask(place, .remove(place.device), respond)
+        }
+    }
+
+    private func remove(_ identity: DeviceIdentity, _ respond: @escaping Respond) {
         changes.apply([.removeDevice(identity)]) { [queries, directory] result in
             if case .failure(let error) = result {
                 respond(ControlHandler.refusal(503, error.description))
@@ -91,7 +187,20 @@ final class DeviceRoutes {
     private func changeDevice(
         _ text: String, _ body: [UInt8], _ respond: @escaping Respond
     ) throws(DeviceDirectory.Refusal) {
-        let device = try directory.known(text)
+        guard queries.nodes.cluster != nil else {
+            let device = try directory.known(text)
+            return change(device, try Self.change(in: body), respond)
+        }
+        let name = try Self.change(in: body).name
+        search([text] + (name.map { [$0.text] } ?? []), respond) {
+            [self] search throws(DeviceDirectory.Refusal) in
+            let place = try search.place(of: text)
+            if let name { try search.checkFree(name, for: place.device) }
+            ask(place, .change(place.device, body), respond)
+        }
+    }
+
+    private static func change(in body: [UInt8]) throws(DeviceDirectory.Refusal) -> DeviceDirectory.Change {
         guard let wish = try? JSONDecoder().decode(Control.DeviceChange.self, from: Data(body)) else {
             throw DeviceDirectory.Refusal(
                 status: 400, sentence: "A device is changed with a name, addTags and removeTags, as JSON.")
@@ -106,6 +215,12 @@ final class DeviceRoutes {
         }
         change.added = try tags(wish.addTags ?? [])
         change.removed = try tags(wish.removeTags ?? [])
+        return change
+    }
+
+    private func change(
+        _ device: DeviceIdentity, _ change: DeviceDirectory.Change, _ respond: @escaping Respond
+    ) {
         directory.change(device, change) { result in
             switch result {
             case .success(let entry): respond(ControlHandler.answer(Control.LabelledDevice(entry)))
@@ -114,7 +229,7 @@ final class DeviceRoutes {
         }
     }
 
-    private func tags(_ words: [String]) throws(DeviceDirectory.Refusal) -> [DeviceTag] {
+    private static func tags(_ words: [String]) throws(DeviceDirectory.Refusal) -> [DeviceTag] {
         var tags: [DeviceTag] = []
         for word in words {
             guard let tag = DeviceTag(word) else {

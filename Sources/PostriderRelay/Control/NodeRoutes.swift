@@ -18,7 +18,7 @@ struct NodeRoutes {
                     404, "This is node \(name), and only it can be drained here: ask \(node) itself."))
         }
         mailboxes.events.postEvenIfFull(.drain)
-        respond((200, Array("{}".utf8)))
+        respond(.done)
     }
 
     private var list: Control.NodeList {
@@ -34,7 +34,7 @@ struct NodeRoutes {
                     name: node.name.text, address: node.address,
                     partitions: report.view?.placement.partitions(of: node.name).count ?? 0,
                     isDraining: node.isDraining,
-                    isLinked: node.name == name ? nil : report.linked.contains(node.name),
+                    isLinked: node.name == name ? nil : report.links[node.name] != nil,
                     heartbeatMilliseconds: ages[node.name])
             })
     }

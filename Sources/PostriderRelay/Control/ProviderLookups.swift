@@ -6,8 +6,10 @@ import PostriderProviderAPI
 ///
 /// The relay's own work is bounded: a key may look up so often, and an answer has so many devices.
 final class ProviderLookups {
-    private struct Found: Encodable {
-        struct Device: Encodable {
+    /// The answer to a lookup.
+    struct Found: Codable {
+        /// An app on a device.
+        struct Device: Codable {
             let name: String
             let token: String
         }
@@ -45,6 +47,25 @@ final class ProviderLookups {
         guard paces[lookup.key, default: TokenBucket(Limits.lookupRate)].takes(now: now) else {
             return then(.failure(.tooManyRequests))
         }
+        guard queries.nodes.cluster != nil else {
+            return Self.find(lookup, in: directory, by: queries) {
+                then(.success(ControlHandler.answer($0).body))
+            }
+        }
+        queries.nodes.askAll(.lookUp(lookup)) { answers in
+            var answers = answers
+            let parts = answers.values(Found.self).map(\.value)
+            // A provider cannot tell that devices are missing from one that has none.
+            guard answers.missing.isEmpty else { return then(.failure(.serviceUnavailable)) }
+            then(.success(ControlHandler.answer(Found(merging: parts, most: Limits.lookupDevices)).body))
+        }
+    }
+
+    /// Finds the devices of a lookup that have their homes on this node.
+    static func find(
+        _ lookup: DeviceLookup, in directory: DeviceDirectory, by queries: ShardQueries,
+        then: @escaping (Found) -> Void
+    ) {
         var part = LookupPart(after: lookup.after, most: Limits.lookupDevices)
         if lookup.isAll {
             directory.forEach { part.add($0) }
@@ -70,8 +91,25 @@ final class ProviderLookups {
                     found.devices.append(.init(name: entry.name.text, token: token.hex))
                 }
             }
-            then(.success(ControlHandler.answer(found).body))
+            then(found)
         }
+    }
+}
+
+extension ProviderLookups.Found {
+    /// The first devices by name of what the nodes have found. If one of them has further devices, those of others
+    /// behind its last one belong to the next part.
+    init(merging parts: [ProviderLookups.Found], most: Int) {
+        let last = parts.compactMap(\.next).min { $0.lowercased() < $1.lowercased() }
+        let end = last?.lowercased()
+        let all = parts.flatMap(\.devices).map { (key: $0.name.lowercased(), device: $0) }
+        let sorted = all.filter { device in end.map { device.key <= $0 } ?? true }.sorted { $0.key < $1.key }
+        devices = sorted.prefix(most).map(\.device)
+        // Names are not divided: a device has several tokens, and two nodes may have a device of one name.
+        if sorted.count > most, let cut = sorted[most...].first?.key {
+            devices.removeAll { $0.name.lowercased() == cut }
+        }
+        next = sorted.count > most ? devices.last?.name : last
     }
 }
 

@@ -12,12 +12,13 @@ final class ProviderWaits {
     }
 
     private let context: ShardContext
+    private let nodes: NodeQueries
     /// For each key, when it may ask as often as a key that has not for long. Only keys of the setting get here.
     private var paces: [String: TokenBucket] = [:]
     private var waiting: [UInt64: Waiting] = [:]
     private var lastNumber: UInt64 = 0
 
-    init(_ context: ShardContext) { self.context = context }
+    init(_ context: ShardContext, _ nodes: NodeQueries) { (self.context, self.nodes) = (context, nodes) }
 
     /// Calls `then` with the state of the push: when it has reached the stage, when it cannot any more, or when the
     /// time is over. A push of another app, or of the other environment, is as unknown as one that nobody made.
@@ -34,8 +35,9 @@ final class ProviderWaits {
         lastNumber += 1
         let number = lastNumber
         waiting[number] = Waiting(key: lookup.key, respond: then)
-        let filter = TraceFilter(topic: lookup.topic, environment: lookup.environment)
-        context.trace.ask(.wait(lookup.identity, wait, matching: filter)) { [weak self] answer in
+        let inquiry = PushInquiry(
+            identity: lookup.identity, wait: wait, topic: lookup.topic, environment: lookup.environment)
+        nodes.findProgress(inquiry) { [weak self] answer, _ in
             self?.take(answer, for: number)
         }
     }

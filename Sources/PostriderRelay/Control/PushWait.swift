@@ -11,6 +11,11 @@ struct PushWait: Sendable, Equatable {
     /// How long it waits; 0 for an answer at once.
     private(set) var seconds: Int
 
+    /// Waits for a stage.
+    init(for stage: PushProgress.Stage, seconds: Int) {
+        (self.stage, self.seconds) = (stage, seconds)
+    }
+
     /// Reads a query. An empty one waits for nothing.
     init(_ query: Substring) throws(Mistake) {
         seconds = query.isEmpty ? 0 : Limits.waitSeconds.usual

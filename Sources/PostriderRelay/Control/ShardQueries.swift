@@ -1,4 +1,4 @@
-/// The operator's questions to all shards whose replies are not complete.
+/// The operator's questions to all shards, and to all nodes of the cluster, whose replies are not complete.
 final class ShardQueries {
     private struct Query {
         var missing: Int
@@ -7,9 +7,14 @@ final class ShardQueries {
     }
 
     private let context: ShardContext
+    /// Asks the other nodes, on shard 0.
+    let nodes: NodeQueries
     private var waiting: [UInt64: Query] = [:]
 
-    init(_ context: ShardContext) { self.context = context }
+    init(_ context: ShardContext) {
+        self.context = context
+        nodes = NodeQueries(context)
+    }
 
     /// Asks every shard; calls `then` when all have replied.
     func ask(_ question: ShardQuestion, then: @escaping ([ShardReply]) -> Void) {

@@ -5,6 +5,16 @@ extension Limits {
     static let shardsOfNode = 1 << 10
     /// Pushes that wait for an answer over one link. Further ones get 429.
     static let nodeRequests = 20_000
+    /// Bytes of one piece of a node's answer to another node.
+    static let nodeAnswerPieceBytes = 128 * 1024
+    /// Milliseconds that a node may be silent before its answer, or the next piece of it, is taken for missing.
+    static let nodeAnswerMilliseconds = 3_000
+    /// Milliseconds that a whole answer of another node may take, besides what it waits for a push.
+    static let wholeAnswerMilliseconds = 30_000
+    /// Questions to other nodes that wait for answers. Further ones are not asked.
+    static let nodeQuestions = 1_024
+    /// Bytes of answers whose further pieces wait until another node wants them.
+    static let keptAnswerBytes = 2 * controlAnswerBytes
     /// Bytes a second that one device may send through an edge on average, because all devices of a node share its
     /// link, and four seconds of it at once. The acknowledgements of 1000 notifications a second take 10 KiB.
     static let edgeBytesPerSecond = 256 * 1024

@@ -22,6 +22,7 @@ extension ShardMessage {
         case .channel(let message): message.encode(into: &output)
         case .web(let message): guard message.encode(into: &output) else { return nil }
         case .edge(let message): guard message.encode(into: &output) else { return nil }
+        case .nodeQuery(let message): guard message.encode(into: &output) else { return nil }
         case .push(.stored), .push(.loaded), .device, .registry, .control, .lifecycle: return nil
         }
         guard output.count <= Limits.shardMessageBytes else {
@@ -73,6 +74,9 @@ extension ShardMessage {
         case edgeSay = 43
         case edgeFinish = 44
         case edgeRefuse = 45
+        case nodeAsk = 60
+        case nodeGoOn = 61
+        case nodeAnswer = 62
 
         /// The number of the field.
         var number: UInt64 { UInt64(rawValue) }
@@ -93,6 +97,7 @@ extension ShardMessage {
             self = .web(try WebMessage(kind, bytes))
         case .edgeOpen, .edgeSaid, .edgeEnded, .edgeSay, .edgeFinish, .edgeRefuse:
             self = .edge(try EdgeMessage(kind, bytes))
+        case .nodeAsk, .nodeGoOn, .nodeAnswer: self = .nodeQuery(try NodeQuery(kind, bytes))
         }
     }
 }

@@ -21,6 +21,8 @@ enum ShardMessage: Sendable {
     indirect case web(WebMessage)
     /// Devices whose connection and whose home are on different nodes.
     indirect case edge(EdgeMessage)
+    /// Questions of operators and providers to other nodes of the cluster.
+    indirect case nodeQuery(NodeQuery)
     /// What has changed in the registry.
     case registry(RegistryMessage)
     /// Questions of the operator to all shards and to the trace.

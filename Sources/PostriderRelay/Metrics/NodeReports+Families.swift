@@ -21,7 +21,7 @@ extension NodeReports.Report {
             .gauge(
                 "postrider_node_partitions_served", served,
                 "Partitions of the cluster whose devices this node serves."),
-            .gauge("postrider_node_links", linked.count, "Other nodes to which this one has an open link."),
+            .gauge("postrider_node_links", links.count, "Other nodes to which this one has an open link."),
             .gauge(
                 "postrider_cluster_nodes", view?.nodes.count ?? 0,
                 "Nodes of the cluster, as this one has seen it last in the database."),

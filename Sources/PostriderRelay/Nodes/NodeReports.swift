@@ -12,12 +12,21 @@ final class NodeReports: Sendable {
         private(set) var seenAt: [NodeName: UInt64] = [:]
         /// The partitions whose devices the node serves.
         var served = 0
-        /// The nodes to which this one has an open link.
-        var linked: Set<NodeName> = []
+        /// The open links to other nodes.
+        var links: [NodeName: Int] = [:]
         /// The nodes to which or from which the node, which has just joined, needs a link before it takes devices.
         var awaited: [NodeName] = []
         /// What was sent over links, and what came.
         var counters = NodeTraffic()
+
+        /// The other nodes, and the links to those that are linked.
+        func others(than own: NodeName) -> [NodeName: Int?] {
+            var others: [NodeName: Int?] = [:]
+            for node in view?.nodes.keys.filter({ $0 != own }) ?? [] {
+                others.updateValue(links[node], forKey: node)
+            }
+            return others
+        }
 
         /// Notes the cluster as the database has it now.
         mutating func note(_ newer: ClusterView, at now: UInt64) {

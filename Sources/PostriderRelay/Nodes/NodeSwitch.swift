@@ -89,6 +89,7 @@ final class NodeSwitch {
             send(.push(.answer(address.withoutLink, result)), over: link)
         case .edge(let message): pass(message, over: link)
         case .channel(let message): pass(message, over: link)
+        case .nodeQuery(let message): pass(message, over: link)
         default: preconditionFailure("messages of this kind do not leave the node yet")
         }
     }
@@ -135,6 +136,7 @@ final class NodeSwitch {
             answer(address, result)
         case .edge(let message): try receive(message, from: link)
         case .channel(let message): try receive(message, from: link)
+        case .nodeQuery(let message): try receive(message, from: link)
         default: throw .outOfOrder("Messages of this kind are not sent between nodes.")
         }
     }

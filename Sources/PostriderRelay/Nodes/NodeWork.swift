@@ -165,6 +165,7 @@ final class NodeWork {
     }
 
     private func note(_ event: NodeLinks.Event) {
+        defer { report() }
         switch event {
         case .opened(let link, let node, let isOutgoing):
             log.info(isOutgoing ? "linked to node \(node)" : "node \(node) has opened a link")
@@ -198,7 +199,7 @@ final class NodeWork {
         var report = thread.node.reports.current
         if let view = member.view { report.note(view, at: loop.now) }
         report.served = member.servedCount(at: loop.now)
-        report.linked = Set(member.links.keys)
+        report.links = member.links
         report.awaited = member.awaited
         report.counters = messages.counters
         thread.node.reports.replace(report)

@@ -45,6 +45,9 @@ struct PartitionPlaces: Equatable, Sendable {
             })
     }
 
+    /// Whether nobody serves some of the partitions at the moment, or their node cannot be reached.
+    var hasGaps: Bool { places.contains(.nowhere) }
+
     /// The place of a device's home.
     func place(of device: DeviceIdentity) -> Place { places[Partition(of: device).number] }
 

@@ -76,7 +76,7 @@ final class Shard {
         changes = RegistryChanges(context)
         queries = ShardQueries(context)
         directory = DeviceDirectory(context, changes, settings.presence)
-        lookups = ProviderLookups(directory, queries, ProviderWaits(context))
+        lookups = ProviderLookups(directory, queries, ProviderWaits(context, queries.nodes))
         captureWaiters = settings.bench.map { CaptureWaiters($0, on: context.scheduler) }
         channels = ChannelHome(context, changes)
         let sessions = ProviderSessions()
@@ -178,7 +178,10 @@ final class Shard {
         case .channel(let message): handle(message)
         case .web(.findDevice(let send, let address)): find(send, address)
         case .web(let message): web.take(message)
-        case .edge(let message): devices.edges.take(message)
+        case .edge(let message):
+            if case .linkEnded(let link) = message { queries.nodes.linkEnded(link) }
+            devices.edges.take(message)
+        case .nodeQuery(let message): queries.nodes.take(message)
         case .registry(let message): handle(message)
         case .control(.question(let question, let id, let asker)):
             context.outbox.send(.control(.reply(reply(to: question), id: id)), to: asker)

@@ -91,6 +91,11 @@ struct ShardThread: Sendable {
             onSettingsApplied: { [parts] in parts.settings.noteApplied() },
             onLeft: { mailboxes.node?.events.postEvenIfFull(.left(ticket: $0)) }
         )
+        if index == 0, let node = parts.node {
+            shard.queries.nodes.cluster = NodeQueries.Cluster(
+                name: node.cluster.name, others: { node.node.reports.current.others(than: node.cluster.name) }
+            )
+        }
         shard.changes.whenRead = { mailboxes.node?.events.postEvenIfFull(.renewed(version: $0)) }
         loop.busyPollingMicroseconds = configuration.busyPollingMicroseconds
         loop.turnEnded = { [unowned shard] in shard.turnEnded() }

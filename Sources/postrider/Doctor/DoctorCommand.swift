@@ -24,7 +24,7 @@ enum DoctorCommand: Command {
         let settings = try Settings(options: options)
         let arguments = try settings.forRelay()
         let control = ControlClient(address: arguments.relay.controlAddress)
-        let isRunning = (try? await control.request("GET", "/v1/status")) != nil
+        let isRunning = (try? await control.request("GET", "/v1/status?local")) != nil
         let file = relay ?? environment[Settings.fileVariable] ?? Settings.usualFile
         let findings = await Machine(unit: "postrider.service", configuration: file).findings(
             ofRelay: arguments.relay, store: arguments.store,

@@ -29,8 +29,7 @@ extension OperatorCommand {
         guard let action = actions.first(where: { $0.name == first }) else {
             throw table.error("there is no action '\(first)'; there are \(list)")
         }
-        try await action.run(Array(arguments.dropFirst()))
-        return 0
+        return try await action.run(Array(arguments.dropFirst()))
     }
 }
 

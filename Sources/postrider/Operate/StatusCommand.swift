@@ -13,7 +13,8 @@ enum StatusCommand: Command {
         let client = ControlClient(address: try ControlAddress.find(options))
         let (status, text) = try await client.list("/v1/status", of: Control.Status.self)
         Console.say(options.isSet("json") ? text : describe(status))
-        return exitCode(status)
+        let code = exitCode(status)
+        return code == 0 ? client.gaps.exitCode : code
     }
 
     /// Returns 3 if the counters do not balance, so that a script which monitors the relay notices.
@@ -22,8 +23,29 @@ enum StatusCommand: Command {
     }
 
     /// The shards whose counters do not balance.
-    private static func unbalanced(_ status: Control.Status) -> [Int] {
-        status.countersOfShards.indices.filter { !status.countersOfShards[$0].isBalanced }
+    private static func unbalanced(_ status: Control.Status) -> [String] {
+        shards(of: status).filter { !$0.counters.isBalanced }.map(\.name)
+    }
+
+    /// All shards by their names, which say the node in a cluster.
+    private static func shards(
+        of status: Control.Status
+    ) -> [(name: String, counters: Control.Status.Counters)] {
+        let nodes = status.nodes?.map { (" of node \($0.name)", $0.status?.countersOfShards ?? []) }
+        return (nodes ?? [("", status.countersOfShards)]).flatMap { suffix, counters in
+            counters.enumerated().map { ("shard \($0)\(suffix)", $1) }
+        }
+    }
+
+    /// Each node of a cluster with what it serves; empty without a cluster.
+    private static func nodes(_ status: Control.Status) -> [String] {
+        (status.nodes ?? []).map { node in
+            guard let own = node.status else { return Listing.fact("node \(node.name)", "?", from: 24) }
+            let text =
+                "\(own.devices) devices, \(own.deviceConnections) device connections, "
+                + "\(own.counters.pending) pending"
+            return Listing.fact("node \(node.name)", text, from: 24)
+        }
     }
 
     static func describe(_ status: Control.Status) -> String {
@@ -51,8 +73,8 @@ enum StatusCommand: Command {
                 ("  sent to devices", status.broadcasts.sent),
                 ("  dropped: slow", status.broadcasts.dropped),
             ] + trace(status)
-        return rows.map { Listing.fact($0, "\($1)", from: 24) }.joined(separator: "\n") + "\n"
-            + balance(status)
+        let facts = nodes(status) + rows.map { Listing.fact($0, "\($1)", from: 24) }
+        return facts.joined(separator: "\n") + "\n" + balance(status)
     }
 
     /// Whether every accepted notification is accounted for, by shard and in total.
@@ -60,7 +82,7 @@ enum StatusCommand: Command {
         let moved = status.counters.moved == nil ? "" : " + moved"
         let equation = "accepted = delivered + pending + expired + replaced + discarded + dropped\(moved)"
         var lines = [Listing.fact("balance", equation, from: 24)]
-        for (index, counters) in status.countersOfShards.enumerated() {
+        for (name, counters) in shards(of: status) {
             let parts =
                 [
                     counters.delivered, counters.pending, counters.expired, counters.replaced,
@@ -69,12 +91,12 @@ enum StatusCommand: Command {
                 ] + (counters.moved.map { [$0] } ?? [])
             lines.append(
                 Listing.fact(
-                    "  shard \(index)",
+                    "  \(name)",
                     "\(counters.accepted) = " + parts.map { "\($0)" }.joined(separator: " + ")
                         + (counters.isBalanced ? "" : "  DOES NOT BALANCE"), from: 24))
         }
         guard exitCode(status) != 0 else { return lines.joined(separator: "\n") }
-        let culprits = unbalanced(status).map { "shard \($0)" }.joined(separator: ", ")
+        let culprits = unbalanced(status).joined(separator: ", ")
         lines.append(
             "ALARM: the counters of \(culprits.isEmpty ? "the relay" : culprits) do not balance. "
                 + "This is a defect of the relay: keep its log and its data directory, and report it.")
@@ -90,9 +112,10 @@ enum StatusCommand: Command {
     static let table = OptionTable(
         command: "postrider status",
         summary: """
-            Show what a relay is doing. Every notification that it accepted is delivered, pending, expired, \
-            replaced, discarded (now or never, and the device was not there) or dropped. The exit code is 3 \
-            if one is not accounted for.
+            Show what a relay is doing, or a whole cluster of relays, whichever of its nodes is asked. Every \
+            notification that it accepted is delivered, pending, expired, replaced, discarded \
+            (now or never, and the device was not there) or dropped. The exit code is 3 if one is not \
+            accounted for, and 4 if a node has not answered.
             """,
         options: ControlAddress.folderOptions + [.flag("json", "Print the relay's answer, as JSON.")],
         examples: [

@@ -10,7 +10,7 @@ enum TraceListing {
         let facts: [(String, String)] = [
             ("push", push.identity), ("unique", push.uniqueIdentity ?? ""),
             ("topic", "\(push.topic), \(push.environment)"), ("device", push.device ?? ""),
-            ("channel", push.channel ?? ""), ("provider", provider),
+            ("channel", push.channel ?? ""), ("node", push.node ?? ""), ("provider", provider),
             (
                 "what",
                 "\(push.pushType ?? "no push type"), priority \(push.priority), \(push.payloadBytes) bytes"
@@ -44,7 +44,8 @@ enum TraceListing {
                 Listing.preciseTime(refusal.at), refusal.identity ?? "no apns-id",
                 "\(refusal.status) \(refusal.reason)",
                 refusal.topic ?? "", "\(refusal.environment)",
-                "connection \(refusal.connection) of shard \(refusal.shard)",
+                "connection \(refusal.connection) of shard \(refusal.shard)"
+                    + (refusal.node.map { " of node \($0)" } ?? ""),
             ].map(Listing.printable)
         }
         let untold =

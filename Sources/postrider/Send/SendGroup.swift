@@ -56,6 +56,9 @@ struct SendGroup {
             (names.map { "device=\($0)" } + tags.map { "tag=\($0)" } + ["topic=\(topic.text)", "sort=name"])
         let path = "/v1/devices?" + query.joined(separator: "&")
         let devices = try await control.list(path, of: [Control.Device].self).item
+        guard control.gaps.areNone || tags.isEmpty && !isAll else {
+            throw CommandFailure("Nothing was sent, because some devices are not known: try again.")
+        }
         try check(Set(devices.flatMap { [$0.identity.lowercased(), $0.name.lowercased()] }), topic)
         return devices.flatMap { device in
             device.registrations.map { SendTarget(token: $0.token, name: device.name) }

@@ -96,7 +96,8 @@ struct ServedRelay {
     ///   if it throws.
     func untilEnd(reload: () async throws -> ReloadResult) async -> Int32 {
         supervision.tell("READY=1")
-        let watch = supervision.watch { [control] in (try? await control.request("GET", "/v1/status")) != nil
+        let watch = supervision.watch { [control] in
+            (try? await control.request("GET", "/v1/status?local")) != nil
         }
         defer { watch?.cancel() }
         var requests = requests.makeAsyncIterator()

@@ -115,6 +115,14 @@ class Node:
         require(process.returncode == 0, f"{arguments} at node {self.name}: {output.decode()}\n{self.log}")
         return output.decode()
 
+    async def ask(self, *arguments):
+        """Runs an operator's command for this node, and returns its exit code, its answer and its complaints."""
+        process = await asyncio.create_subprocess_exec(
+            self.program, *arguments, "--json", "--control", self.control, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
+        output, complaints = await process.communicate()
+        return process.returncode, json.loads(output) if output else None, complaints.decode()
+
     async def partitions(self):
         """Returns what the node serves, and the nodes that it sees."""
         told = json.loads(await self.operate("nodes", "list", "--json"))
@@ -237,9 +245,7 @@ class Cluster:
         printed = await first.operate("enrolment-keys", "add", "all", "--json")
         enrolment_key = json.loads(printed)["key"]
         for node in self.nodes[1:]:
-            # The change that was made last.
-            while "all" not in await node.operate("enrolment-keys", "list"):
-                await asyncio.sleep(0.05)
+            require("all" in await node.operate("enrolment-keys", "list"), f"node {node.name} has no key")
         say("what was added at one node is known to the others")
         return Relay(
             provider_endpoint=(HOST, self.balancer.provider_port), development_endpoint=(HOST, 0),
@@ -254,6 +260,7 @@ class Cluster:
         self.pushed = [set() for _ in self.devices]
         await asyncio.gather(*(self.join(device) for device in self.devices))
         say(f"{len(self.devices)} devices are ready")
+        await self.ask_everywhere()
         providers = [
             make_provider(dataclasses.replace(relay, provider_endpoint=(HOST, port)))
             for port in [self.balancer.provider_port, *(node.provider_port for node in self.nodes)]
@@ -273,6 +280,7 @@ class Cluster:
         for device, identities in zip(self.devices, self.pushed):
             for identity in identities:
                 await asyncio.wait_for(device.has_had(identity), PATIENCE_SECONDS)
+        await self.trace_everywhere()
         await self.broadcast(relay)
         for stay in stays:
             stay.cancel()
@@ -283,6 +291,39 @@ class Cluster:
         require(codes == [0] * len(codes), f"the nodes end with {codes}:\n" + "\n".join(n.log for n in self.nodes))
         await self.balancer.end()
         say("every node has ended in order")
+
+    async def ask_everywhere(self, but=None):
+        """Asks every node that runs about all of them. One that does not run is named, as long as it is a member."""
+        for node in self.nodes:
+            if node is but:
+                continue
+            code, status, complaints = await node.ask("status")
+            names = [part["name"] for part in status["nodes"]]
+            answered = [part["name"] for part in status["nodes"] if "status" in part]
+            if but is None:
+                require(code == 0 and answered == [node.name for node in self.nodes], f"{status} {complaints}")
+                require(status["devices"] == len(self.devices), f"{status}")
+                code, devices, _ = await node.ask("devices", "list")
+                require(code == 0 and len(devices) == len(self.devices), f"{devices}")
+            else:
+                require(but.name not in answered, f"{status}")
+                sentence = f"Node {but.name} has not answered"
+                is_named = but.name in names
+                require(is_named == (sentence in complaints) and code == (4 if is_named else 0), f"{status} {complaints}")
+        say("any node speaks of all")
+
+    async def trace_everywhere(self):
+        """Finds the latest pushes at every node, and each by its identity."""
+        for node in self.nodes:
+            code, trace, complaints = await node.ask("trace", "--last", "30")
+            require(code == 0 and len(trace["pushes"]) == 30, f"{trace} {complaints}")
+            times = [push["acceptedAt"] for push in trace["pushes"]]
+            require(times == sorted(times), f"{times}")
+            for push in trace["pushes"][::10]:
+                code, found, complaints = await node.ask("trace", push["identity"])
+                nodes = [(other["identity"], other["node"]) for other in found["pushes"]]
+                require(code == 0 and (push["identity"], push["node"]) in nodes, f"{push} {found} {complaints}")
+        say("any node knows what became of a push")
 
     async def broadcast(self, relay):
         """Makes a channel at one node, and broadcasts at each of them: every device that stays connected gets all."""
@@ -423,6 +464,7 @@ class Cluster:
     async def kill(self, victim):
         victim.process.kill()
         await victim.process.wait()
+        await self.ask_everywhere(but=victim)
         loop = asyncio.get_running_loop()
         began = loop.time()
         await self.is_even()

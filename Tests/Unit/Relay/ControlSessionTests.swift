@@ -8,8 +8,8 @@ struct ControlSessionTests {
     @Test("answers with what fits, and with a sentence where it does not")
     func bounds() {
         let most = [UInt8](repeating: 0x20, count: Limits.controlAnswerBytes)
-        #expect(ControlSession.fitting((200, most)).body.count == most.count)
-        let refusal = ControlSession.fitting((200, most + [0x20]))
+        #expect(ControlSession.fitting(ControlAnswer(200, most)).body.count == most.count)
+        let refusal = ControlSession.fitting(ControlAnswer(200, most + [0x20]))
         #expect(refusal.status == 503)
         #expect(String(decoding: refusal.body, as: UTF8.self).contains("64 MiB that are sent at once"))
     }

@@ -71,7 +71,7 @@ struct OperatorChangeTests {
     func masked() {
         let key = "enrol-" + String(repeating: "0f", count: 32)
         var removal = change("DELETE", "/v1/enrolment-keys/\(key)")
-        removal?.end(ControlHandler.refusal(404, "There is no enrolment key \(key)."))
+        removal?.end(404, ControlHandler.refusal(404, "There is no enrolment key \(key).").body)
         #expect(removal?.object == "enrol-…")
         #expect(removal?.refusal == "There is no enrolment key enrol-….")
         let token = "send-" + String(repeating: "a5", count: 32)
@@ -86,11 +86,11 @@ struct OperatorChangeTests {
     @Test("ends as it was answered")
     func end() {
         var change = change("PUT", "/v1/topics/a")
-        change?.end((200, Array("{}".utf8)))
+        change?.end(200, Array("{}".utf8))
         #expect(change?.status == 200 && change?.refusal == nil)
-        change?.end(ControlHandler.refusal(503, "No space is left."))
+        change?.end(503, ControlHandler.refusal(503, "No space is left.").body)
         #expect(change?.status == 503 && change?.refusal == "No space is left.")
-        change?.end((500, []))
+        change?.end(500, [])
         #expect(change?.refusal == "The relay did not say why.")
     }
 }

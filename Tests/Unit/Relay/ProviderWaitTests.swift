@@ -82,7 +82,7 @@ struct ProviderWaitTests {
         try fixture.run()
         #expect(streams.map(fixture.answers.status) == Array(repeating: nil, count: Limits.listings) + [429])
 
-        let waits = ProviderWaits(fixture.shard.context)
+        let waits = ProviderWaits(fixture.shard.context, fixture.shard.queries.nodes)
         var answers: [LookupAnswer] = []
         let lookup = PushLookup(
             key: "KEY0000001", topic: Samples.topic, environment: .production,

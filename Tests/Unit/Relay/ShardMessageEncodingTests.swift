@@ -64,6 +64,7 @@ struct ShardMessageEncodingTests {
             .channel(.removed(channel)),
         ] + WebSamples.messages.map { .web($0) } + answers.map { .channel(.answer(address, $0)) }
         + orders.map { .channel(.order($0, owner, address)) } + EdgeSamples.messages.map { .edge($0) }
+        + NodeQuerySamples.messages.map { .nodeQuery($0) }
 
     /// All properties of a message, with those of its objects.
     private func described(_ message: ShardMessage) -> String {
@@ -97,6 +98,7 @@ struct ShardMessageEncodingTests {
             .push(.loaded(Samples.device, asked: [], .success([]))),
             .device(.enrolled(Self.address, Samples.device, isDurable: true)),
             .web(.arrived(connection: 1)), .edge(.linkEnded(link: 1)),
+            .nodeQuery(.unsent(Self.address)),
             .registry(.policyChanged(generation: 1)),
             .control(.measure(number: 1)), .lifecycle(.drain),
         ]

@@ -163,6 +163,7 @@ struct ShardMessageTests {
             .registry(.placed(.nowhere)), .registry(.leave([Partition(1)], ticket: 1)),
         ] + [try? LoadedStore(MemoryStore(), shards: 1)].compactMap { $0 }.map { .registry(.taken($0)) }
         + controls.map { .control($0) } + EdgeSamples.messages.map { .edge($0) }
+        + (NodeQuerySamples.messages + [.unsent(NodeQuerySamples.address)]).map { .nodeQuery($0) }
         + [.edge(.linkEnded(link: 1))] + web.map { .web($0) } + [
             .lifecycle(.drain), .lifecycle(.settingsChanged), .lifecycle(.stop),
         ]
@@ -204,6 +205,10 @@ struct ShardMessageTests {
         case .edge(.finish): "finish"
         case .edge(.refuse): "refuse"
         case .edge(.linkEnded): "ended link"
+        case .nodeQuery(.ask): "ask a node"
+        case .nodeQuery(.goOn): "go on"
+        case .nodeQuery(.answer): "answer of a node"
+        case .nodeQuery(.unsent): "unsent question"
         case .registry(.applied): "applied"
         case .registry(.policyChanged): "policy"
         case .registry(.placed): "places"
@@ -244,7 +249,7 @@ struct ShardMessageTests {
     }
 
     @Test("of every kind is looked at")
-    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 52) }
+    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 56) }
 
     @Test("would be seen to hold an object or a closure if it did")
     private func seen() {

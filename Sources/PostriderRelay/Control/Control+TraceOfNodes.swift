@@ -1,0 +1,66 @@
+import PostriderNotifications
+
+/// Where a program that follows the trace of a cluster is, at each node: `a@3:120,b@1:77`.
+struct TraceCursor {
+    /// The cursors by the nodes' names.
+    var positions: [String: String] = [:]
+
+    /// Reads a cursor. Parts that are none are left out.
+    init(_ text: String) {
+        for part in text.split(separator: ",") {
+            let pair = part.split(separator: "@", maxSplits: 1).map(String.init)
+            if pair.count == 2 { positions[pair[0]] = pair[1] }
+        }
+    }
+
+    /// The cursor as text.
+    var text: String {
+        positions.sorted { $0.key < $1.key }.map { "\($0.key)@\($0.value)" }.joined(separator: ",")
+    }
+}
+
+extension Control.Trace {
+    /// The last pushes of all nodes, by the time at which they were accepted.
+    init(ofNodes parts: [(name: String, trace: Control.Trace)], last: Int) {
+        var (pushes, refusals, starts) = ([Control.TracedPush](), [Control.TracedRefusal](), [Int64]())
+        for (name, trace) in parts {
+            pushes += trace.pushes.map { push in
+                var push = push
+                push.node = name
+                return push
+            }
+            refusals += trace.refusals.map { refusal in
+                var refusal = refusal
+                refusal.node = name
+                return refusal
+            }
+            // The start of a node says nothing about the pushes of others.
+            if !trace.pushes.isEmpty { starts += trace.starts }
+        }
+        pushes.sort { ($0.acceptedAt, $0.row) < ($1.acceptedAt, $1.row) }
+        refusals.sort { ($0.at, $0.connection) < ($1.at, $1.connection) }
+        self.init(
+            pushes: Array(pushes.suffix(last)), starts: starts.sorted(),
+            refusals: Array(refusals.suffix(last)),
+            lost: parts.reduce(0) { $0 + $1.trace.lost },
+            untoldRefusals: parts.reduce(0) { $0 + $1.trace.untoldRefusals },
+            sample: parts.map(\.trace.sample).max() ?? 1)
+    }
+}
+
+extension Control.TraceFeed {
+    /// What was recorded at all nodes, by its time.
+    init(ofNodes parts: [(name: String, feed: Control.TraceFeed)], cursor: TraceCursor) {
+        self.init(
+            pushes: parts.flatMap(\.feed.pushes).sorted { ($0.acceptedAt, $0.row) < ($1.acceptedAt, $1.row) },
+            events: parts.flatMap(\.feed.events).inOrder, cursor: cursor.text,
+            lost: parts.reduce(0) { $0 + $1.feed.lost })
+    }
+}
+
+extension [Control.TracedEvent] {
+    /// The events by their times. Those of one moment keep their order, which is that of their node.
+    fileprivate var inOrder: [Control.TracedEvent] {
+        enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
+    }
+}

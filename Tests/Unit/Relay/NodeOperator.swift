@@ -1,0 +1,54 @@
+import Foundation
+import PostriderCluster
+import PostriderNotifications
+
+@testable import PostriderRelay
+
+/// The operator's interface of a node of a ``NodesFixture``.
+final class NodeOperator {
+    private let node: FixtureNode
+    private let handler: ControlHandler
+    /// The answers, in their order.
+    private(set) var answers: [ControlAnswer] = []
+
+    init(_ node: FixtureNode) {
+        self.node = node
+        let shard = node.shards[0]
+        shard.queries.nodes.cluster = NodeQueries.Cluster(
+            name: node.name,
+            others: { [unowned node] in
+                var report = NodeReports.Report()
+                if let view = node.work.view { report.note(view, at: 0) }
+                report.links = node.work.links
+                return report.others(than: node.name)
+            })
+        handler = ControlHandler(
+            Registry(), shard.context, shard.changes, shard.queries, nil, nil, shard.directory)
+    }
+
+    /// Makes a request, and lets everything happen that is under way. Returns the answer if there is one by then.
+    @discardableResult
+    func ask(_ method: String, _ path: String, _ body: String = "") -> ControlAnswer? {
+        let before = answers.count
+        handler.handle(method, path, body: Array(body.utf8)) { [unowned self] in answers.append($0) }
+        node.fixture.settle()
+        return answers.count > before ? answers.last : nil
+    }
+
+    /// Asks this node alone, as another node does.
+    func askAlone(_ question: NodeQuestion) -> ControlAnswer? {
+        var told: ControlAnswer?
+        handler.answerAlone(question) { told = $0 }
+        node.fixture.settle()
+        return told
+    }
+}
+
+extension ControlAnswer {
+    func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        try JSONDecoder().decode(type, from: Data(body))
+    }
+
+    /// The sentence of a refusal.
+    var sentence: String { (try? decoded(Control.Refusal.self).sentence) ?? "" }
+}
