@@ -14,6 +14,8 @@ final class DeviceDirectory {
 
     /// Programs that follow the events of devices.
     let events: DeviceEventFeed
+    /// Asks the other nodes of the cluster, if there are any, whether another device than this one has a name.
+    var askElsewhere: ((DeviceName, DeviceIdentity, @escaping (_ isTaken: Bool) -> Void) -> Void)?
     private let context: ShardContext
     private let changes: RegistryChanges
     private(set) var entries: [DeviceIdentity: DirectoryEntry] = [:]
@@ -126,6 +128,7 @@ final class DeviceDirectory {
         name(record.identity)
         guard let entry = entries[record.identity] else { return }
         save([.putLabel(entry.label)])
+        settleName(of: record.identity)
         guard entry.name != entry.base, let other = names[entry.base.key] else { return }
         context.log.notice(
             "device \(record.identity) calls itself \(entry.base), as device \(other) does: "
@@ -187,6 +190,18 @@ final class DeviceDirectory {
         names[name.key] = device
         entries[device]?.label.name = name
         entries[device]?.label.isGiven = false
+    }
+
+    /// Gives a device another number in place of this name, which a device of another node has.
+    func avoid(_ name: DeviceName, for device: DeviceIdentity) {
+        guard let entry = entries[device], entry.name == name, !entry.label.isGiven else { return }
+        names[name.key] = nil
+        var number = max(numbers[entry.base.key] ?? 1, 1)
+        repeat { number += 1 } while names[entry.base.numbered(number).key] != nil
+        numbers[entry.base.key] = number
+        names[entry.base.numbered(number).key] = device
+        entries[device]?.label.name = entry.base.numbered(number)
+        if let label = entries[device]?.label { save([.putLabel(label)]) }
     }
 
     // MARK: The operator

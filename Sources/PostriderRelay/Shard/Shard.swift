@@ -76,6 +76,7 @@ final class Shard {
         changes = RegistryChanges(context)
         queries = ShardQueries(context)
         directory = DeviceDirectory(context, changes, settings.presence)
+        directory.askElsewhere = { [queries] in queries.nodes.findName($0, but: $1, then: $2) }
         lookups = ProviderLookups(directory, queries, ProviderWaits(context, queries.nodes))
         captureWaiters = settings.bench.map { CaptureWaiters($0, on: context.scheduler) }
         channels = ChannelHome(context, changes)

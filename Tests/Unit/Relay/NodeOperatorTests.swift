@@ -176,4 +176,21 @@ struct NodeOperatorTests {
         #expect(try answer.decoded(Control.ChannelList.self).count == 0 && answer.gap == nil)
         #expect(operators[2].ask("GET", "/v1/channels?team=a")?.status == 400)
     }
+
+    @Test("gives a device that enrols a number if a device of another node has its name")
+    func enrolled() throws {
+        let directory = nodes[0].shards[0].directory
+        #expect(
+            operators[2].ask("PATCH", "/v1/devices/\(try device(of: 1))", #"{"name":"Kiosk"}"#)?.status == 200
+        )
+        for (high, name) in [(1001, "kiosk"), (1002, "kiosk"), (1003, "desk")] as [(UInt64, String)] {
+            let record = DeviceRecord(
+                identity: DeviceIdentity(high: high, low: 0), secretDigest: [UInt8](repeating: 7, count: 32),
+                name: name, enrolledAt: Samples.now)
+            directory.enrolled(record, [])
+            fixture.settle()
+        }
+        let names = (1001...1003).map { directory[DeviceIdentity(high: $0, low: 0)]?.name.text }
+        #expect(names == ["kiosk-2", "kiosk-3", "desk"])
+    }
 }

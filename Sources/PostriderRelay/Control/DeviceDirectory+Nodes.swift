@@ -1,0 +1,28 @@
+import PostriderNotifications
+
+/// Names of devices in a cluster.
+extension DeviceDirectory {
+    /// Gives a device that has enrolled another number if a device of another node has its name. The device does not
+    /// wait for it. Two devices that enrol at the same moment, or while a node does not answer, may keep one name:
+    /// then ``DeviceSearch`` names both.
+    func settleName(of device: DeviceIdentity, attempts: Int = 3) {
+        guard attempts > 0, let askElsewhere, let name = self[device]?.name else { return }
+        askElsewhere(name, device) { [weak self] isTaken in
+            guard isTaken, let self else { return }
+            avoid(name, for: device)
+            settleName(of: device, attempts: attempts - 1)
+        }
+    }
+}
+
+extension NodeQueries {
+    /// Asks the other nodes, if there are any, whether another device than this one has a name.
+    func findName(_ name: DeviceName, but device: DeviceIdentity, then: @escaping (_ isTaken: Bool) -> Void) {
+        askOthers(.labels([name.text])) { answers in
+            var answers = answers
+            let labels = answers.values([Control.LabelledDevice].self).flatMap(\.value)
+            let own = device.description
+            then(labels.contains { $0.identity != own && $0.name.lowercased() == name.key })
+        }
+    }
+}
