@@ -34,7 +34,9 @@ extension LongEndToEnd {
                 Case(
                     fault: "pause", balancer: "nginx",
                     sentence: "the node that was paused has ended with 1"),
-                Case(fault: "drain", balancer: "nginx", sentence: "the drained node is back"),
+                Case(
+                    fault: "drain", balancer: "nginx",
+                    sentence: "the drained node is back, and no push was refused for it"),
                 Case(
                     fault: "strangers", balancer: "haproxy",
                     sentence: "nodes that nobody can trust get no devices"),

@@ -33,12 +33,14 @@ final class ChannelHome {
 
     /// Carries out a provider's request.
     func take(_ order: ChannelCommand, of owner: ChannelOwner, for address: ReplyAddress) {
-        let outbox = context.outbox
         // Another node may have sent it before it knew that this one does not decide about the app any more.
-        guard !context.isElsewhere(owner) else {
-            return outbox.send(
-                .channel(.answer(address, .rejected(.serviceUnavailable))), to: Int(address.shard))
-        }
+        let request = WaitingRequest(.order(order, owner), address)
+        if context.waiting.admits(request.partition, request) { accept(order, of: owner, for: address) }
+    }
+
+    /// Carries out a provider's request about channels that this node decides about.
+    func accept(_ order: ChannelCommand, of owner: ChannelOwner, for address: ReplyAddress) {
+        let outbox = context.outbox
         if case .broadcast = order, (0..<outbox.shardCount).contains(where: outbox.isCongested) {
             outbox.send(.channel(.answer(address, .rejected(.tooManyRequests))), to: Int(address.shard))
             return

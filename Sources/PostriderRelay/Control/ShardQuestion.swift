@@ -27,6 +27,14 @@ enum ShardReply: Sendable {
     case subscribers([Int])
 }
 
+extension ShardReply {
+    /// The channels of an app in a registry, or of all apps.
+    static func channels(_ registry: ChannelRegistry, of topic: Topic?) -> ShardReply {
+        let (count, some) = registry.list(of: topic, limit: Limits.listedChannels)
+        return .channels(count: count, some)
+    }
+}
+
 /// The state of one shard.
 struct ShardReport: Sendable {
     var index = 0

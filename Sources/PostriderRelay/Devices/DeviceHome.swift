@@ -91,25 +91,9 @@ final class DeviceHome {
 
     // MARK: A push's life
 
-    /// Passes a push to its device's home: this shard, or another one, which may be on another node. `address` is
-    /// answered once, unless this returns a rejection.
-    func route(_ notification: Notification, _ address: ReplyAddress) -> Rejection? {
-        guard let place = context.outbox.place(of: notification.device) else { return .serviceUnavailable }
-        guard !context.outbox.isCongested(place) else { return .tooManyRequests }
-        if place == context.index {
-            offer(notification, address)
-        } else {
-            context.outbox.send(.push(.deliver(notification, address)), to: place)
-        }
-        return nil
-    }
-
-    /// Offers a push to its device.
-    func offer(_ notification: Notification, _ address: ReplyAddress) {
-        // Another node may have sent it before it knew that this one does not serve the device any more.
-        let device = notification.device
-        guard !context.isElsewhere(device) else { return refuse(address, .serviceUnavailable) }
-        guard let entry = entries[device] else { return refuse(address, .badDeviceToken) }
+    /// Offers a push to its device, which this node serves.
+    func accept(_ notification: Notification, _ address: ReplyAddress) {
+        guard let entry = entries[notification.device] else { return refuse(address, .badDeviceToken) }
         offer(notification, at: context.rows.draw(), to: entry, address)
     }
 

@@ -7,10 +7,7 @@ extension ChannelMessage {
     func encode(into output: inout [UInt8]) {
         switch self {
         case .order(let order, let owner, let address):
-            output.append(.order, address) { output in
-                owner.encode(into: &output)
-                order.encode(into: &output)
-            }
+            order.encode(of: owner, for: address, into: &output)
         case .answer(let address, let answer):
             output.append(.channelAnswer, address, answer.encode)
         case .subscribe(let request):
@@ -124,6 +121,14 @@ extension ChannelOwner {
 }
 
 extension ChannelCommand {
+    /// Appends ``ChannelMessage/order(_:_:_:)`` as a field of a ``ShardMessage``.
+    func encode(of owner: ChannelOwner, for address: ReplyAddress, into output: inout [UInt8]) {
+        output.append(.order, address) { output in
+            owner.encode(into: &output)
+            encode(into: &output)
+        }
+    }
+
     /// Appends one of fields 4 to 8 of a channel request.
     fileprivate func encode(into output: inout [UInt8]) {
         switch self {

@@ -15,6 +15,17 @@ extension Limits {
     static let nodeQuestions = 1_024
     /// Bytes of answers whose further pieces wait until another node wants them.
     static let keptAnswerBytes = 2 * controlAnswerBytes
+    /// Milliseconds for which a provider's request waits at most while its partition has no home. Others take the
+    /// partitions of a dead node within about two seconds.
+    static let movingMilliseconds = 3_000
+    /// Milliseconds that count at least as waiting each time.
+    static let leastMovingMilliseconds: UInt64 = 100
+    /// Requests that wait on one shard because their partitions have no home. Further ones get 503.
+    static let movingRequests = 10_000
+    /// Bytes of the payloads of these requests.
+    static let movingBytes = 8 << 20
+    /// How many of these may be of one connection: a quarter of its streams.
+    static let movingRequestsOfConnection = Int(providerStreams / 4)
     /// Bytes a second that one device may send through an edge on average, because all devices of a node share its
     /// link, and four seconds of it at once. The acknowledgements of 1000 notifications a second take 10 KiB.
     static let edgeBytesPerSecond = 256 * 1024

@@ -1,3 +1,4 @@
+import PostriderCluster
 import PostriderNotifications
 
 /// The messages of a shard to other shards and to the ledger. They are collected during a turn and posted at its end,
@@ -40,35 +41,38 @@ final class Outbox {
 
     /// The place of the home of a device, on this node or another one; nil while no node that can be reached serves it.
     func place(of device: DeviceIdentity) -> Int? {
-        number(of: places?.place(of: device), device.home(among: shardCount))
+        place(of: Partition(of: device), shard: device.home(among: shardCount))
     }
 
     /// The place of the home of an app's channels, in the same way.
     func place(of owner: ChannelOwner) -> Int? {
-        number(of: places?.place(of: owner), owner.home(among: shardCount))
+        place(of: Partition(of: owner), shard: owner.home(among: shardCount))
     }
 
-    private func number(of place: PartitionPlaces.Place?, _ shard: Int) -> Int? {
-        switch place {
+    /// The place of the homes in a partition: this shard if they are on this node.
+    func place(of partition: Partition, shard: Int) -> Int? {
+        switch places?.place(of: partition) {
         case nil, .here: shard
         case .node(let link): ShardPlace(link: link).number
-        case .nowhere: nil
+        case .moving, .nowhere: nil
         }
     }
 
     /// Whether another node may serve a device, or none does, at this moment of the monotonic clock.
     func isElsewhere(_ device: DeviceIdentity, at now: UInt64) -> Bool {
-        isElsewhere(places?.place(of: device), at: now)
+        isElsewhere(Partition(of: device), at: now)
     }
 
     /// Whether another node may decide about the channels of an app, or none does, at this moment.
     func isElsewhere(_ owner: ChannelOwner, at now: UInt64) -> Bool {
-        isElsewhere(places?.place(of: owner), at: now)
+        isElsewhere(Partition(of: owner), at: now)
     }
 
-    private func isElsewhere(_ place: PartitionPlaces.Place?, at now: UInt64) -> Bool {
+    /// Whether another node may serve a partition, or none does, at this moment.
+    func isElsewhere(_ partition: Partition, at now: UInt64) -> Bool {
         if let serving, !serving.includes(now) { return true }
-        return place != nil && place != .here
+        guard let places else { return false }
+        return places.place(of: partition) != .here
     }
 
     /// Whether messages to this place (a ``ShardPlace``) or to the ledger wait because a mailbox is full.

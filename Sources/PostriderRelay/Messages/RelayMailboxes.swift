@@ -37,7 +37,7 @@ final class RelayMailboxes: Sendable {
             serving: node?.serving
         )
         // Until the node's thread says where devices have their homes.
-        if node != nil { outbox.places = .nowhere }
+        if node != nil { outbox.places = .unknown }
         return outbox
     }
 

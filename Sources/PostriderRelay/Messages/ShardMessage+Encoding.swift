@@ -16,13 +16,14 @@ extension ShardMessage {
         var output: [UInt8] = []
         switch self {
         case .push(.deliver(let notification, let address)):
-            output.append(.deliver, address) { $0.appendField(2, message: notification.encode) }
+            notification.encode(for: address, into: &output)
         case .push(.answer(let address, let result)):
             output.append(.pushAnswer, address, result.encode)
         case .channel(let message): message.encode(into: &output)
         case .web(let message): guard message.encode(into: &output) else { return nil }
         case .edge(let message): guard message.encode(into: &output) else { return nil }
         case .nodeQuery(let message): guard message.encode(into: &output) else { return nil }
+        case .handover(let message): message.encode(into: &output)
         case .push(.stored), .push(.loaded), .device, .registry, .control, .lifecycle: return nil
         }
         guard output.count <= Limits.shardMessageBytes else {
@@ -77,6 +78,10 @@ extension ShardMessage {
         case nodeAsk = 60
         case nodeGoOn = 61
         case nodeAnswer = 62
+        case requestAgain = 50
+        case requestReturned = 51
+        case recall = 52
+        case recalled = 53
 
         /// The number of the field.
         var number: UInt64 { UInt64(rawValue) }
@@ -98,12 +103,21 @@ extension ShardMessage {
         case .edgeOpen, .edgeSaid, .edgeEnded, .edgeSay, .edgeFinish, .edgeRefuse:
             self = .edge(try EdgeMessage(kind, bytes))
         case .nodeAsk, .nodeGoOn, .nodeAnswer: self = .nodeQuery(try NodeQuery(kind, bytes))
+        case .requestAgain, .requestReturned, .recall, .recalled:
+            self = .handover(try HandoverMessage(kind, bytes))
         }
     }
 }
 
+extension Notification {
+    /// Appends ``PushMessage/deliver(_:_:)`` as a field of a ``ShardMessage``.
+    func encode(for address: ReplyAddress, into output: inout [UInt8]) {
+        output.append(.deliver, address) { $0.appendField(2, message: encode) }
+    }
+}
+
 extension PushMessage {
-    fileprivate init(delivery bytes: Span<UInt8>) throws(CourierError) {
+    init(delivery bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (address, notification) = (ReplyAddress?.none, Notification?.none)
         while let field = try reader.next(in: bytes) {

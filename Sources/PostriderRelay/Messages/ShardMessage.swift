@@ -23,6 +23,8 @@ enum ShardMessage: Sendable {
     indirect case edge(EdgeMessage)
     /// Questions of operators and providers to other nodes of the cluster.
     indirect case nodeQuery(NodeQuery)
+    /// Requests of providers while partitions move from one node to another.
+    indirect case handover(HandoverMessage)
     /// What has changed in the registry.
     case registry(RegistryMessage)
     /// Questions of the operator to all shards and to the trace.

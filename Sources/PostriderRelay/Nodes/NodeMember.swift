@@ -45,7 +45,8 @@ final class NodeMember {
     private(set) var links: [NodeName: Int] = [:]
     /// The nodes that have opened a link to this one, and how many are open.
     private var comers: [NodeName: Int] = [:]
-    private var places = PartitionPlaces.nowhere
+    private var places = PartitionPlaces.unknown
+    private var absences = PartitionAbsences()
     /// The version of what every node has, as the shards have it; nil if that is not known, as after the start.
     private var version: Int64?
     private var isReady = false
@@ -64,7 +65,10 @@ final class NodeMember {
     var name: NodeName { membership.name }
 
     /// When ``turn(at:)`` is to be called next, in monotonic nanoseconds; nil if the membership is over.
-    var wakesAt: UInt64? { hasEnded ? nil : membership.wakesAt }
+    var wakesAt: UInt64? {
+        guard !hasEnded, let moment = membership.wakesAt else { return nil }
+        return min(moment, absences.nextEnd ?? .max)
+    }
 
     /// The number of partitions whose devices the node serves.
     func servedCount(at now: UInt64) -> Int { moves.served(of: membership.served(at: now)).count }
@@ -206,7 +210,7 @@ final class NodeMember {
 
     private func leave(_ partitions: Set<Partition>, at now: UInt64) {
         let ticket = moves.leave(partitions, shards: around.shardCount)
-        // From now on pushes for these devices get 503, until their new home is known.
+        // From now on pushes for these devices wait until their new home is known.
         settle(at: now)
         around.post(.registry(.leave(partitions, ticket: ticket)))
     }
@@ -224,7 +228,9 @@ final class NodeMember {
         around.serving.change(to: hasEnded ? 0 : membership.servingEnd)
         guard let view else { return }
         let served = hasEnded ? [] : moves.served(of: membership.served(at: now))
-        let newer = PartitionPlaces(view.placement, own: name, served: served, links: links)
+        let found = PartitionPlaces(view.placement, own: name, served: served, links: links)
+        // Nobody hears of a new home any more after the end.
+        let newer = hasEnded ? found : absences.mark(found, at: now)
         guard newer != places else { return }
         places = newer
         around.post(.registry(.placed(newer)))

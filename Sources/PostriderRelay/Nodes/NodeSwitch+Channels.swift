@@ -8,11 +8,8 @@ extension NodeSwitch {
     /// subscription may get lost: the device's home asks again.
     func pass(_ message: ChannelMessage, over link: Int) {
         switch message {
-        case .order(_, _, let address):
-            guard waiting[link] != nil else { return answerOrder(address, .rejected(.serviceUnavailable)) }
-            guard hasRoom(link) else { return answerOrder(address, .rejected(.tooManyRequests)) }
-            waiting[link]?.orders.insert(address)
-            send(.channel(message), over: link)
+        case .order(let order, let owner, let address):
+            pass(WaitingRequest(.order(order, owner), address), over: link)
         case .answer(let address, let answer):
             send(.channel(.answer(address.withoutLink, answer)), over: link)
         case .subscribe: if takesRequest(link) { send(.channel(message), over: link) }

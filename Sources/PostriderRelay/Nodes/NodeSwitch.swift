@@ -76,20 +76,14 @@ final class NodeSwitch {
             preconditionFailure("a message for a shard of this node needs no link")
         }
         switch outgoing.message {
-        case .push(.deliver(_, let address)):
-            guard waiting[link] != nil else { return lose(address) }
-            guard hasRoom(link) else {
-                counters.refused += 1
-                return answer(address, .rejected(.tooManyRequests))
-            }
-            waiting[link]?.pushes.insert(address)
-            counters.sent += 1
-            send(outgoing.message, over: link)
+        case .push(.deliver(let notification, let address)):
+            pass(WaitingRequest(.push(notification), address), over: link)
         case .push(.answer(let address, let result)):
             send(.push(.answer(address.withoutLink, result)), over: link)
         case .edge(let message): pass(message, over: link)
         case .channel(let message): pass(message, over: link)
         case .nodeQuery(let message): pass(message, over: link)
+        case .handover(let message): pass(message, over: link)
         default: preconditionFailure("messages of this kind do not leave the node yet")
         }
     }
@@ -137,6 +131,7 @@ final class NodeSwitch {
         case .edge(let message): try receive(message, from: link)
         case .channel(let message): try receive(message, from: link)
         case .nodeQuery(let message): try receive(message, from: link)
+        case .handover(let message): try receive(message, from: link)
         default: throw .outOfOrder("Messages of this kind are not sent between nodes.")
         }
     }

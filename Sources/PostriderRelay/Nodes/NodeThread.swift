@@ -67,4 +67,7 @@ extension Limits {
     /// Milliseconds within which a node that stops gives its partitions away. After that others take them as from a
     /// dead node.
     static let leaveMilliseconds = 15_000
+    /// Milliseconds for which a node that has left keeps its links: others see that it has with their next heartbeat,
+    /// and keep theirs for half of that time.
+    static let linkAfterLeavingMilliseconds = 1_000
 }

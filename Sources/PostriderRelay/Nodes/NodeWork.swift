@@ -20,6 +20,11 @@ final class NodeWork {
     }
     /// Ends what takes too long: first the joining, and then the leaving.
     private lazy var patience = loop.makeTimer { [unowned self] in runOutOfTime() }
+    /// Closes the links after the node has left.
+    private lazy var closing = loop.makeTimer { [unowned self] in close() }
+    private var hasLinksUntil: UInt64 = 0
+    /// The nodes that this one should have links to, and since when they are not in the database any more.
+    private var destinations: [NodeName: (place: Destination, goneSince: UInt64?)] = [:]
     private lazy var links = NodeLinks(
         greeting: NodeGreeting(cluster: "", name: thread.cluster.name, generation: 0), on: loop,
         dial: { [unowned self] in dial($0, $1, $2) }, told: { [unowned self] in note($0) },
@@ -94,9 +99,15 @@ final class NodeWork {
             patience.arm(afterMilliseconds: Limits.leaveMilliseconds)
             member.leave(at: now)
         case .stop:
-            links.close()
-            loop.stop()
+            // Others may have sent something before they knew that this node has left: they ask it to return that.
+            guard hasLinksUntil > now else { return close() }
+            closing.arm(afterMilliseconds: Int((hasLinksUntil - now) / 1_000_000) + 1)
         }
+    }
+
+    private func close() {
+        links.close()
+        loop.stop()
     }
 
     private func runOutOfTime() {
@@ -116,7 +127,10 @@ final class NodeWork {
     private func ended(_ end: NodeMember.End) {
         let name = thread.cluster.name
         switch end {
-        case .left: log.notice("node \(name) has left the cluster")
+        case .left:
+            log.notice("node \(name) has left the cluster")
+            guard !destinations.isEmpty else { break }
+            hasLinksUntil = loop.now + UInt64(Limits.linkAfterLeavingMilliseconds) * 1_000_000
         case .refused:
             hasJoined(
                 .failure(
@@ -145,17 +159,22 @@ final class NodeWork {
         let own = thread.cluster.name
         links.greeting = NodeGreeting(
             cluster: view.cluster, name: own, generation: view.nodes[own]?.generation ?? 0)
-        var destinations: [NodeName: Destination] = [:]
+        let now = loop.now
+        for name in destinations.keys where view.nodes[name] == nil {
+            let since = destinations[name]?.goneSince ?? now
+            let isOver = now >= since + UInt64(Limits.linkAfterLeavingMilliseconds) * 500_000
+            if isOver { destinations[name] = nil } else { destinations[name]?.goneSince = since }
+        }
         for node in view.nodes.values where node.name != own {
             do throws(TransportError) {
-                destinations[node.name] = try Destination(node.address)
+                destinations[node.name] = (try Destination(node.address), nil)
             } catch {
                 log.error(
                     "node \(node.name) cannot be reached: \(error) Correct its cluster-public-address.",
                     kind: "address of \(node.name)")
             }
         }
-        links.connect(to: destinations)
+        links.connect(to: destinations.mapValues(\.place))
     }
 
     private func dial(_ node: NodeName, _ destination: Destination, _ handler: any ConnectionHandler) {

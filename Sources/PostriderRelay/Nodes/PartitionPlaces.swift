@@ -9,12 +9,14 @@ struct PartitionPlaces: Equatable, Sendable {
         case here
         /// On the node at the other end of this link.
         case node(link: Int)
-        /// Nobody serves it at the moment, or its node cannot be reached.
+        /// No node that can be reached serves it, for a short time so far: a new home is expected.
+        case moving
+        /// No node that can be reached serves it, and nobody knows for how long.
         case nowhere
     }
 
-    /// No device has a place, as before a node is a member of its cluster.
-    static let nowhere = PartitionPlaces(Array(repeating: .nowhere, count: Partition.count))
+    /// No device has a place yet, as before a node is a member of its cluster.
+    static let unknown = PartitionPlaces(Array(repeating: .moving, count: Partition.count))
 
     private let places: [Place]
     /// The links to all nodes that serve anything, in order.
@@ -46,11 +48,27 @@ struct PartitionPlaces: Equatable, Sendable {
     }
 
     /// Whether nobody serves some of the partitions at the moment, or their node cannot be reached.
-    var hasGaps: Bool { places.contains(.nowhere) }
+    var hasGaps: Bool { places.contains { $0 == .nowhere || $0 == .moving } }
 
-    /// The place of a device's home.
-    func place(of device: DeviceIdentity) -> Place { places[Partition(of: device).number] }
+    /// The number of partitions.
+    var count: Int { places.count }
 
-    /// The place of the home of an app's channels.
-    func place(of owner: ChannelOwner) -> Place { places[Partition(of: owner).number] }
+    /// The place of the homes in a partition.
+    func place(of partition: Partition) -> Place { places[partition.number] }
+
+    /// The partitions whose place was another one before, and that place.
+    func changes(since former: PartitionPlaces?) -> [(Partition, Place)] {
+        guard let former else { return [] }
+        return zip(former.places, places).enumerated().compactMap { number, change in
+            change.0 == change.1 ? nil : (Partition(number), change.0)
+        }
+    }
+
+    /// The same places, where some partitions without a home are ``Place/moving``.
+    func moving(_ isMoving: (Partition) -> Bool) -> PartitionPlaces {
+        PartitionPlaces(
+            places.enumerated().map { number, place in
+                place == .nowhere && isMoving(Partition(number)) ? .moving : place
+            })
+    }
 }

@@ -27,13 +27,10 @@ extension ProviderSession {
             if case .broadcast(let broadcast, _, _) = order {
                 try context.charge(request, owner.topic, payloadBytes: broadcast.payload.count)
             }
-            guard let home = context.outbox.place(of: owner) else { throw .serviceUnavailable }
-            guard !context.outbox.isCongested(home) else { throw .tooManyRequests }
-            if case .list = order {
-                guard listings.count < Limits.listings else { throw .tooManyRequests }
-                listings.insert(stream)
-            }
-            context.outbox.send(.channel(.order(order, owner, address)), to: home)
+            if case .list = order, listings.count >= Limits.listings { throw .tooManyRequests }
+            let request = WaitingRequest(.order(order, owner), address)
+            if let rejection = context.waiting.route(request) { throw rejection }
+            if case .list = order { listings.insert(stream) }
         } catch {
             answer(stream, .rejected(error))
         }

@@ -9,10 +9,21 @@ extension Shard {
             context.updatePolicy()
             if !context.quotas.areNone { home.chargeAll() }
             channels.removeForbidden()
-        case .placed(let places): devices.edges.change(to: places)
+        case .placed(let places):
+            let former = context.outbox.places
+            devices.edges.change(to: places)
+            context.waiting.placesChanged(from: former)
         case .taken(let loaded): moves.take(loaded)
         case .leave(let partitions, let ticket):
             moves.leave(partitions) { [hooks] in hooks.left(ticket) }
+        }
+    }
+
+    /// Carries out a request that has waited, and whose device or channel has its home here.
+    func accept(_ request: WaitingRequest) {
+        switch request.content {
+        case .push(let notification): home.accept(notification, request.address)
+        case .order(let order, let owner): channels.accept(order, of: owner, for: request.address)
         }
     }
 

@@ -90,6 +90,7 @@ final class Shard {
             settings.protocolCode.deviceLinks, settings.bench)
         web = WebPort(context, home, changes, migrator, origin: settings.webOrigin)
         devices.registrations.web = web.home
+        context.waiting.perform = { [unowned self] in accept($0) }
         sessions.others.append { [unowned web] in web.routes.answer($0, $1) }
     }
 
@@ -183,6 +184,7 @@ final class Shard {
             if case .linkEnded(let link) = message { queries.nodes.linkEnded(link) }
             devices.edges.take(message)
         case .nodeQuery(let message): queries.nodes.take(message)
+        case .handover(let message): context.waiting.take(message)
         case .registry(let message): handle(message)
         case .control(.question(let question, let id, let asker)):
             context.outbox.send(.control(.reply(reply(to: question), id: id)), to: asker)
@@ -246,7 +248,7 @@ final class Shard {
         case .tally: .tally(report)
         case .devices(let filter): .devices(home.deviceReports(filter))
         case .remove(let identity): .removed(remove(identity))
-        case .channels(let topic): list(of: topic)
+        case .channels(let topic): .channels(channels.registry, of: topic)
         case .subscribers(let channels):
             .subscribers(channels.map { devices.subscriptions.subscribers[$0].count })
         }
@@ -255,11 +257,6 @@ final class Shard {
     private func remove(_ identity: DeviceIdentity) -> Bool {
         web.home.forget(identity)
         return home.remove(identity)
-    }
-
-    private func list(of topic: Topic?) -> ShardReply {
-        let (count, some) = channels.registry.list(of: topic, limit: Limits.listedChannels)
-        return .channels(count: count, some)
     }
 
     var report: ShardReport {

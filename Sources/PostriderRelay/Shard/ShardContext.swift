@@ -17,14 +17,16 @@ final class ShardContext {
     /// The access policy, as of the last message about it.
     private(set) var policy: AccessPolicy
     /// Whether the relay is stopping: no new connections and no new pushes.
-    private(set) var isDraining = false
+    var isDraining: Bool { progress.isDraining }
+    /// Providers' requests that wait because their partition moves to another node.
+    let waiting: WaitingRequests
     /// The counters for metrics, except those by topic.
     var measures = ShardMeasures()
     /// Counts notifications by topic, for metrics.
     var topics: TopicCounter
     /// The quotas of teams and topics.
     var quotas = ShardQuotas()
-    private var lastNumber: UInt64 = 0
+    private var progress = (isDraining: false, lastNumber: 0 as UInt64)
 
     init(
         index: Int, scheduler: any Scheduler, outbox: Outbox, rows: RowSequence, codec: DeviceTokenCodec,
@@ -42,6 +44,7 @@ final class ShardContext {
         self.trace = trace
         topics = TopicCounter(topicLabels)
         self.log = log
+        waiting = WaitingRequests(index: index, outbox: outbox, scheduler)
     }
 
     /// The wall-clock time of this turn.
@@ -49,8 +52,8 @@ final class ShardContext {
 
     /// A number that this shard has never used before: for connections and tickets.
     func drawNumber() -> UInt64 {
-        lastNumber += 1
-        return lastNumber
+        progress.lastNumber += 1
+        return progress.lastNumber
     }
 
     /// The index of the home of a device, among the shards of the node that has its partition.
@@ -105,7 +108,7 @@ final class ShardContext {
     }
 
     /// The relay is stopping.
-    func beginDrain() { isDraining = true }
+    func beginDrain() { progress.isDraining = true }
 
     /// Logs and counts how connections to the provider ports end.
     var providerEnds: ConnectionEnds { ends(of: .provider) }

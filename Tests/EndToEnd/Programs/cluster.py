@@ -6,7 +6,7 @@ usage: cluster.py POSTRIDER DATABASE FOLDER [--balancer haproxy|nginx] [--pushes
 Every push that is answered 200 arrives exactly once after de-duplication, whatever happens to one of the nodes:
 kill       it is killed, and started again when others have its devices
 pause      it is stopped for five seconds, as a virtual machine may be, and goes on
-drain      it is drained, ended in order, and started again
+drain      it is drained, ended in order, and started again: no push is refused, besides what comes to it after its GOAWAY
 namesake   another node of its name is started
 strangers  nodes are started that the others cannot trust
 outside    the test makes the trouble, such as with the database
@@ -208,7 +208,7 @@ class Cluster:
         self.nodes = [Node(arguments.program, arguments.database, self.folder, name) for name in names]
         self.balancer = LoadBalancer(arguments.balancer, self.nodes, self.folder)
         self.accepted = 0
-        # How many pushes got which status, besides 200, and how often a connection ended under one.
+        # How many pushes got which answer, besides 200, and how often a connection ended under one.
         self.refused = {}
         self.retried = {}
         self.pushed = []
@@ -393,7 +393,8 @@ class Cluster:
                 result = await asyncio.wait_for(provider.send_notification(request), PATIENCE_SECONDS)
                 if result.is_successful:
                     break
-                self.refused[result.status] = self.refused.get(result.status, 0) + 1
+                answer = f"{result.status} {result.description}"
+                self.refused[answer] = self.refused.get(answer, 0) + 1
                 require(result.status in ("503", "429"), f"a push got {result.status} {result.description}")
             except (ConnectionError, ProtocolError) as error:
                 # aioapns uses a connection a little longer than its GOAWAY allows, and leaves the next attempt to us.
@@ -481,13 +482,18 @@ class Cluster:
         await self.bring_back(victim)
 
     async def drain(self, victim):
+        before = dict(self.refused)
         await victim.operate("nodes", "drain", victim.name)
         while (await victim.partitions())[0] > 0:
             await asyncio.sleep(0.05)
         victim.process.send_signal(signal.SIGTERM)
         require(await victim.process.wait() == 0, victim.log)
         await self.bring_back(victim)
-        say("the drained node is back")
+        # Its own provider goes on to push there after its GOAWAY, which a load balancer would not.
+        late = self.refused.get("503 Shutdown", 0) - before.get("503 Shutdown", 0)
+        refused = sum(self.refused.values()) - sum(before.values()) - late
+        require(refused == 0, f"pushes were refused: {before}, {self.refused}")
+        say("the drained node is back, and no push was refused for it")
 
     def check(self):
         copies = sum(device.copies for device in self.devices)

@@ -18,6 +18,8 @@ final class FixtureNode {
     var isPaused = false
     /// Whether the database does not answer it.
     var isCut = false
+    /// Whether the database does what the node asks, and its answers are lost.
+    var isDeaf = false
     private(set) var end: NodeMember.End?
     /// Whether it gives its partitions away.
     var isLeaving = false
@@ -86,7 +88,7 @@ final class FixtureNode {
                     $0 = []
                     return true
                 }, serving: fixture.fault == .endlessService ? ServingTime(until: .max) : serving)
-            outbox.places = .nowhere
+            outbox.places = .unknown
             let context = ShardContext(
                 index: index, scheduler: clock, outbox: outbox, rows: rows,
                 codec: try DeviceTokenCodec(secrets: [Provider.secret]), policies: policies,
@@ -97,6 +99,7 @@ final class FixtureNode {
                     if fixture.fault != .hastyRelease { events.append(.left(ticket: $0)) }
                 })
             shard.providers.sessions.others.append { [unowned self] in results[$0.stream] = $1 }
+            if fixture.fault == .impatience { context.waiting.patienceMilliseconds = 0 }
             shard.start()
             shards.append(shard)
         }
@@ -124,6 +127,9 @@ final class FixtureNode {
                 .answered(.failed, StoreError(.unreachable, "The database does not answer.")))
         }
         let (answer, failure) = member.answer(request)
+        guard !isDeaf else {
+            return events.append(.answered(.failed, StoreError(.unreachable, "The answer is lost.")))
+        }
         if case .joined(true) = answer { openLedger() }
         events.append(.answered(answer, failure))
     }
@@ -131,7 +137,7 @@ final class FixtureNode {
     private func openLedger() {
         let store = FixtureStore(
             of: member, isFenced: fixture.fault != .missingFence, on: fixture.database.disk,
-            isCut: { [unowned self] in isCut })
+            isCut: { [unowned self] in isCut }, isDeaf: { [unowned self] in isDeaf })
         ledger = Ledger(
             store: store, shardCount: shards.count, log: .none,
             post: { [unowned self] in mail[$1].append($0) }, copy: { _, _ in },
@@ -249,6 +255,11 @@ final class FixtureNode {
         }
         for message in Self.take(&outgoing, portion) {
             hasWorked = true
+            if fixture.fault == .hastyRecall,
+                case .handover(.recall(_, let shard, let ticket)) = message.message
+            {
+                mail[shard].append(.handover(.recalled(place: shard, ticket: ticket, shards: 1)))
+            }
             messages.pass(message)
         }
         for link in openLinks {

@@ -15,6 +15,10 @@ enum NodesFault: CaseIterable {
     case endlessService
     /// A partition becomes free before the shards have given it up.
     case hastyRelease
+    /// Providers' requests do not wait while their partition moves.
+    case impatience
+    /// A provider's shard does not wait for what a former home returns.
+    case hastyRecall
 }
 
 /// The links of one node of a ``NodesFixture``, as this end sees them.
@@ -78,14 +82,17 @@ final class FixtureStore: PartitionStore {
     private let partitions: MemoryPartitionStore
     private let writer: any Store
     private let isCut: () -> Bool
+    private let isDeaf: () -> Bool
 
     /// The store of a member; without a fence it writes whatever the placement is.
     init(
-        of member: MemoryClusterStore, isFenced: Bool, on disk: MemoryStore.Disk, isCut: @escaping () -> Bool
+        of member: MemoryClusterStore, isFenced: Bool, on disk: MemoryStore.Disk, isCut: @escaping () -> Bool,
+        isDeaf: @escaping () -> Bool
     ) {
         partitions = MemoryPartitionStore(of: member)
         writer = isFenced ? partitions : MemoryStore(disk: disk)
         self.isCut = isCut
+        self.isDeaf = isDeaf
     }
 
     private var failure: StoreError? {
@@ -126,7 +133,9 @@ final class FixtureStore: PartitionStore {
 
     func commit(_ batch: QueueBatch, completion: @escaping (Result<Void, StoreError>) -> Void) {
         if let failure { return completion(.failure(failure)) }
-        writer.commit(batch, completion: completion)
+        writer.commit(batch) { [isDeaf] result in
+            completion(isDeaf() ? .failure(StoreError(.unreachable, "The answer is lost.")) : result)
+        }
     }
 
     func read(_ rows: [QueueRow], completion: @escaping (Result<[QueuedNotification], StoreError>) -> Void) {

@@ -29,6 +29,7 @@ extension NodesWorld {
         case 75..<79: device.leave()
         case 79..<81: trouble(node)
         case 81..<83: disturbLink(of: node)
+        case 83: fixture.clock.shiftMilliseconds = Int64(draw(-100_000...100_000))
         default: break
         }
         for node in nodes where node.end != nil && node.isAwake && draw(0...9) == 0 { kill(node) }
@@ -45,9 +46,12 @@ extension NodesWorld {
             for _ in 0..<4 { push(at: node) }
             node.pause()
             after(time) { node.wake() }
-        case 5, 6, 7:
+        case 5, 6:
             node.isCut = true
             after(time) { node.isCut = false }
+        case 7:
+            node.isDeaf = true
+            after(time) { node.isDeaf = false }
         case 8: node.leave()
         default: node.drain()
         }
@@ -79,7 +83,7 @@ extension NodesWorld {
     private func rest() throws {
         for node in nodes {
             node.wake()
-            node.isCut = false
+            (node.isCut, node.isDeaf) = (false, false)
             node.busy = (0, 0)
             // A node that drains would rest without partitions, so it begins anew.
             if draw(0...2) == 0 || !node.isAlive || node.end != nil || node.isLeaving {
@@ -105,7 +109,7 @@ extension NodesWorld {
         if !isAtRest { report(.rest, restlessness) }
     }
 
-    private var isAtRest: Bool {
+    var isAtRest: Bool {
         nodes.allSatisfy { $0.servedCount == Self.partitions / 3 && $0.tally.pending == 0 }
             && pushes.allSatisfy { $0.acceptedAt != nil } && devices.allSatisfy { $0.session != nil }
     }

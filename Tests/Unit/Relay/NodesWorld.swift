@@ -16,8 +16,8 @@ final class NodesWorld {
         case ownership
         /// What was answered 200 reaches its device.
         case delivery
-        /// Of two pushes for one device, the second of which was posted after the answer to the first, the first one
-        /// arrives first.
+        /// Of two pushes for one device, the second of which was posted after the answer to the first or over the same
+        /// connection, the first one arrives first.
         case order
         /// The counters of each node balance.
         case balance
@@ -25,6 +25,8 @@ final class NodesWorld {
         case rows
         /// Pushes get 200, 429 or 503.
         case answers
+        /// Pushes get 200 while nothing fails, although nodes are drained and started again.
+        case calm
         /// Without further faults all nodes serve the same number of partitions, and nothing waits.
         case rest
     }
@@ -44,6 +46,10 @@ final class NodesWorld {
     let shards: [NodeName: Int]
     /// Counts events.
     private(set) var step = 0
+    /// Whether nothing fails.
+    var isCalm = false
+    /// A node to which nobody posts pushes any more, because it is about to end.
+    var retiring: FixtureNode?
     private var attempts: Int32 = 0
     private var planned: [(time: UInt64, run: () -> Void)] = []
     /// All processes, which others may still know.
@@ -137,18 +143,24 @@ final class NodesWorld {
     /// Posts a push that has no answer, or another one than 200.
     func post(_ index: Int, at chosen: FixtureNode? = nil) {
         guard pushes[index].attempt == nil, pushes[index].acceptedAt == nil,
-            let node = chosen ?? one(of: nodes.filter(\.isAwake))
+            let node = chosen ?? one(of: nodes.filter { $0.isAwake && $0 !== retiring })
         else { return }
         attempts += 1
+        let shard = draw(0...node.shards.count - 1)
         pushes[index].attempt = (node, attempts)
+        pushes[index].place = (node, shard)
+        pushes[index].last = attempts
+        if pushes[index].first == 0 { pushes[index].first = attempts }
         node.push(
-            pushes[index].number, to: devices[pushes[index].device].identity, as: attempts,
-            at: draw(0...node.shards.count - 1))
+            pushes[index].number, to: devices[pushes[index].device].identity, as: attempts, at: shard)
     }
 
     private func noteAnswers() {
         for index in pushes.indices {
             guard let (node, number) = pushes[index].attempt else { continue }
+            if isCalm, case .rejected(let reason, _)? = node.results[number] {
+                report(.calm, "push \(pushes[index].number) at \(node.name) is answered \(reason)")
+            }
             switch node.results[number] {
             case nil: if !node.isAlive { pushes[index].attempt = nil }
             case .accepted?:
@@ -193,7 +205,7 @@ final class NodesWorld {
             var places: [NotificationIdentity: Int] = [:]
             for (place, identity) in device.arrived.enumerated() { places[identity] = place }
             for first in own {
-                for second in own where first.acceptedAt ?? .max < second.postedAt {
+                for second in own where first.acceptedAt ?? .max < second.postedAt || first.leads(second) {
                     let two = [first, second].compactMap { places[NodesWorldDevice.identity($0.number)] }
                     if two.count == 2, two[0] > two[1] {
                         report(.order, "push \(second.number) has arrived before \(first.number)")

@@ -68,4 +68,16 @@ struct NodesWorldPush {
     var acceptedAt: Int?
     /// The attempt without an answer.
     var attempt: (node: FixtureNode, number: Int32)?
+    /// The numbers of the first and the last attempt, and where the last one was made.
+    var first: Int32 = 0
+    var last: Int32 = 0
+    var place: (node: FixtureNode, shard: Int)?
+
+    /// Whether this push was posted before another one over the same connection, and both were posted only once.
+    func leads(_ other: NodesWorldPush) -> Bool {
+        guard first == last, other.first == other.last, first < other.first, let place,
+            let there = other.place
+        else { return false }
+        return place.node === there.node && place.shard == there.shard
+    }
 }

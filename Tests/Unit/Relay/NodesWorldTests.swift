@@ -21,6 +21,30 @@ struct NodesWorldTests {
         #expect(accepted > 100 * Self.seeds.count && moved > UInt64(Self.seeds.count))
     }
 
+    @Test("answer every push with 200 while one after the other is drained, ended and started again")
+    func upgrades() throws {
+        for seed in Self.seeds {
+            let world = NodesWorld(seed: seed)
+            try world.upgrade()
+            #expect(world.finding == nil, "seed \(seed): \(world.finding?.description ?? "")")
+            #expect(world.moved > 0 && world.accepted > 100)
+        }
+    }
+
+    @Test(
+        "are seen not to do so if somebody builds a fault into the waiting of pushes",
+        arguments: [NodesFault.impatience, .hastyRecall])
+    func hastyFaults(_ fault: NodesFault) throws {
+        for seed in 1...60 as ClosedRange<UInt64> {
+            let world = NodesWorld(seed: seed, fault: fault)
+            try world.upgrade()
+            guard let finding = world.finding else { continue }
+            #expect([.calm, .order].contains(finding.checker), "\(fault), seed \(seed): \(finding)")
+            return
+        }
+        Issue.record("\(fault) goes unnoticed")
+    }
+
     @Test(
         "are seen not to do so if somebody builds a fault into them",
         arguments: [

@@ -153,7 +153,7 @@ struct OutboxTests {
         #expect(isElsewhere(at: 9) == [false, false] && isElsewhere(at: 10) == [true, true])
         serving.change(to: 20)
         #expect(isElsewhere(at: 10) == [false, false])
-        outbox.places = .nowhere
+        outbox.places = .unknown
         #expect(isElsewhere(at: 10) == [true, true])
     }
 }

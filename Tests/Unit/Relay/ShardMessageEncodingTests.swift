@@ -65,6 +65,7 @@ struct ShardMessageEncodingTests {
         ] + WebSamples.messages.map { .web($0) } + answers.map { .channel(.answer(address, $0)) }
         + orders.map { .channel(.order($0, owner, address)) } + EdgeSamples.messages.map { .edge($0) }
         + NodeQuerySamples.messages.map { .nodeQuery($0) }
+        + HandoverSamples.messages.map { .handover($0) }
 
     /// All properties of a message, with those of its objects.
     private func described(_ message: ShardMessage) -> String {

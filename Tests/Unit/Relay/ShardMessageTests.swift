@@ -160,11 +160,12 @@ struct ShardMessageTests {
             .registry(.applied(ticket: 1, .success(()))), .registry(.applied(ticket: 1, .failure(failure))),
             .registry(.policyChanged(generation: 2)),
             .registry(.read(ticket: 1, .success(Registry()))), .registry(.sharedChanged(version: 1)),
-            .registry(.placed(.nowhere)), .registry(.leave([Partition(1)], ticket: 1)),
+            .registry(.placed(.unknown)), .registry(.leave([Partition(1)], ticket: 1)),
         ] + [try? LoadedStore(MemoryStore(), shards: 1)].compactMap { $0 }.map { .registry(.taken($0)) }
         + controls.map { .control($0) } + EdgeSamples.messages.map { .edge($0) }
         + (NodeQuerySamples.messages + [.unsent(NodeQuerySamples.address)]).map { .nodeQuery($0) }
-        + [.edge(.linkEnded(link: 1))] + web.map { .web($0) } + [
+        + HandoverSamples.messages.map { .handover($0) } + [.edge(.linkEnded(link: 1))] + web.map { .web($0) }
+        + [
             .lifecycle(.drain), .lifecycle(.settingsChanged), .lifecycle(.stop),
         ]
 
@@ -209,6 +210,10 @@ struct ShardMessageTests {
         case .nodeQuery(.goOn): "go on"
         case .nodeQuery(.answer): "answer of a node"
         case .nodeQuery(.unsent): "unsent question"
+        case .handover(.again): "again"
+        case .handover(.recall): "recall"
+        case .handover(.returned): "returned"
+        case .handover(.recalled): "recalled"
         case .registry(.applied): "applied"
         case .registry(.policyChanged): "policy"
         case .registry(.placed): "places"
@@ -249,7 +254,7 @@ struct ShardMessageTests {
     }
 
     @Test("of every kind is looked at")
-    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 56) }
+    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 60) }
 
     @Test("would be seen to hold an object or a closure if it did")
     private func seen() {
