@@ -22,7 +22,7 @@ SEEDS ?=
 TARGET ?=
 ROWS ?=
 
-.PHONY: help deps build build-release package release release-check container test test-unit test-tsan test-asan test-package test-container test-unifiedpush fuzz simulate torture torture-cluster bench growth browsers costs figures \
+.PHONY: help deps build build-release package release release-check container test test-unit test-tsan test-asan test-package test-container test-unifiedpush fuzz simulate torture torture-cluster bench growth growth-cluster browsers costs figures \
 	client-behaviour format format-check demo provider-api docs diagrams screenshot screenshots-console clean
 
 help: ## List all tasks
@@ -129,6 +129,9 @@ bench: build-release ## Measure the relay and its installed peers (ROWS="accepts
 
 growth: build-release ## Measure the cost of a push with 100 to 19,000 devices and 1000 to 1,000,000 stored notifications
 	python3 Tests/Benchmark/growth.py "$$(swift build --configuration release --show-bin-path)"
+
+growth-cluster: build-release ## Measure a push with 1 to 4 nodes, and take-overs of 10,000 and 100,000 devices
+	python3 Tests/Benchmark/cluster_growth.py "$$(swift build --configuration release --show-bin-path)"
 
 browsers: build-release ## Measure the memory of 15,000 idle browsers beside as many idle devices
 	python3 Tests/Benchmark/browsers.py "$$(swift build --configuration release --show-bin-path)"
