@@ -218,11 +218,11 @@ final class AccessRoutes {
 
     /// The answer to a change that the other nodes have read, or not.
     private static func answer(_ answer: Answer, _ others: NodeAnswers) -> Answer {
-        var (answer, others) = (answer, others)
         // A node that could not read it has refused.
-        _ = others.values([String: String].self)
-        guard !others.missing.isEmpty else { return answer }
-        let names = others.missing.map(\.text).joined(separator: ", ")
+        let missing = others.read(as: [String: String].self).missing
+        guard !missing.isEmpty else { return answer }
+        var answer = answer
+        let names = missing.map(\.text).joined(separator: ", ")
         answer.gap =
             "The change is stored, and these nodes have not confirmed that they have it: \(names). They "
             + "read it when they reach the database."

@@ -12,9 +12,8 @@ struct ChannelRoutes {
             return listHere(query, respond)
         }
         queries.nodes.askAll(.channels(query: String(query))) { [queries] answers in
-            var answers = answers
-            let parts = answers.values(Control.ChannelList.self).map(\.value)
-            var list = Control.ChannelList(merging: parts, most: Limits.listedChannels)
+            let parts = answers.read(as: Control.ChannelList.self)
+            var list = Control.ChannelList(merging: parts.all, most: Limits.listedChannels)
             var identities: [ChannelIdentity] = []
             list.channels.removeAll { channel in
                 let text = Array(channel.channel.utf8)
@@ -23,14 +22,13 @@ struct ChannelRoutes {
                 return false
             }
             queries.nodes.askAll(.subscribers(identities)) { told in
-                var told = told
-                let counts = told.values([Int].self).map(\.value)
+                let counts = told.read(as: [Int].self)
                 for index in list.channels.indices {
-                    list.channels[index].subscribers = counts.reduce(0) { sum, counts in
+                    list.channels[index].subscribers = counts.all.reduce(0) { sum, counts in
                         sum + (counts.indices.contains(index) ? counts[index] : 0)
                     }
                 }
-                respond(ControlHandler.answer(list, gap: answers.gap ?? told.gap))
+                respond(ControlHandler.answer(list, gap: parts.gap ?? counts.gap))
             }
         }
     }

@@ -7,10 +7,10 @@ extension ControlHandler {
     func status(_ query: Substring, _ respond: @escaping Respond) {
         guard queries.nodes.cluster != nil, query != "local" else { return ownStatus(respond) }
         queries.nodes.askAll(.status) { answers in
-            var answers = answers
-            let parts = answers.values(Control.Status.self).map { ($0.node.text, $0.value) }
-            let status = Control.Status(ofNodes: parts, missing: answers.missing.map(\.text))
-            respond(Self.answer(status, gap: answers.gap))
+            let parts = answers.read(as: Control.Status.self)
+            let status = Control.Status(
+                ofNodes: parts.named.map { ($0.node.text, $0.value) }, missing: parts.missing.map(\.text))
+            respond(Self.answer(status, gap: parts.gap))
         }
     }
 
@@ -29,7 +29,7 @@ extension ControlHandler {
         case .labels, .devices, .change, .remove, .lookUp: devices.answerAlone(question, respond)
         case .trace(let query): ownTrace(query[...], respond)
         case .progress(let inquiry):
-            queries.nodes.ask(context.trace, inquiry) { respond(Self.answer($0)) }
+            queries.nodes.findOwnProgress(inquiry) { respond(Self.answer($0)) }
         case .channels(let query): ChannelRoutes(queries: queries).listHere(query[...], respond)
         case .readAccess: access.readAgain(respond)
         case .subscribers(let channels):

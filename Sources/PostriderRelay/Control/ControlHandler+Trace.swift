@@ -22,18 +22,18 @@ extension ControlHandler {
     }
 
     private static func merge(_ answers: NodeAnswers, last: Int) -> Answer {
-        var answers = answers
-        let parts = answers.values(Control.Trace.self).map { ($0.node.text, $0.value) }
-        return answer(Control.Trace(ofNodes: parts, last: last), gap: answers.gap)
+        let parts = answers.read(as: Control.Trace.self)
+        return answer(
+            Control.Trace(ofNodes: parts.named.map { ($0.node.text, $0.value) }, last: last), gap: parts.gap)
     }
 
     private static func merge(_ answers: NodeAnswers, after query: Substring) -> Answer {
-        var answers = answers
-        let parts = answers.values(Control.TraceFeed.self).map { ($0.node.text, $0.value) }
+        let read = answers.read(as: Control.TraceFeed.self)
+        let parts = read.named.map { ($0.node.text, $0.value) }
         // A node that has not answered goes on where it was.
         var cursor = TraceCursor(String(query.drop { $0 != "=" }.dropFirst()))
         for (node, feed) in parts { cursor.positions[node] = feed.cursor }
-        return answer(Control.TraceFeed(ofNodes: parts, cursor: cursor), gap: answers.gap)
+        return answer(Control.TraceFeed(ofNodes: parts, cursor: cursor), gap: read.gap)
     }
 
     /// Asks the trace of this relay alone.

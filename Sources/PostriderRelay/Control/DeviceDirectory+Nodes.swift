@@ -19,8 +19,7 @@ extension NodeQueries {
     /// Asks the other nodes, if there are any, whether another device than this one has a name.
     func findName(_ name: DeviceName, but device: DeviceIdentity, then: @escaping (_ isTaken: Bool) -> Void) {
         askOthers(.labels([name.text])) { answers in
-            var answers = answers
-            let labels = answers.values([Control.LabelledDevice].self).flatMap(\.value)
+            let labels = answers.read(as: [Control.LabelledDevice].self).all.joined()
             let own = device.description
             then(labels.contains { $0.identity != own && $0.name.lowercased() == name.key })
         }

@@ -69,9 +69,9 @@ final class DeviceRoutes {
 
     /// Finds devices by their names or identities at all nodes.
     private func search(_ texts: [String], _ respond: @escaping Respond, then: @escaping Found) {
-        queries.nodes.askAll(.labels(texts)) { [context] answers in
+        queries.nodes.askAll(.labels(texts)) { [self] answers in
             do throws(DeviceDirectory.Refusal) {
-                try then(DeviceSearch(answers, isMoving: context.outbox.places?.hasGaps == true))
+                try then(DeviceSearch(answers.read(as: [Control.LabelledDevice].self), isMoving: isMoving))
             } catch {
                 Self.refuse(error, respond)
             }
@@ -91,15 +91,15 @@ final class DeviceRoutes {
     }
 
     private func listAll(_ selection: DeviceSelection, _ query: String, _ respond: @escaping Respond) {
-        queries.nodes.askAll(.devices(query: query)) { [context] answers in
-            var answers = answers
-            let devices = answers.values([Control.Device].self).flatMap(\.value)
-            let isMoving = context.outbox.places?.hasGaps == true
-            respond(
-                ControlHandler.answer(
-                    Array(selection.sorted(devices)), gap: DeviceSearch.gap(answers, isMoving: isMoving)))
+        queries.nodes.askAll(.devices(query: query)) { [self] answers in
+            let parts = answers.read(as: [Control.Device].self)
+            let devices = Array(selection.sorted(parts.all.flatMap { $0 }))
+            respond(ControlHandler.answer(devices, gap: DeviceSearch.gap(parts, isMoving: isMoving)))
         }
     }
+
+    /// Whether some partitions have no node at the moment.
+    private var isMoving: Bool { context.outbox.places?.hasGaps == true }
 
     // MARK: Requests
 

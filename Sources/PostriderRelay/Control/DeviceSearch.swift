@@ -15,18 +15,13 @@ struct DeviceSearch {
     private let gap: String?
 
     /// A search that the nodes have answered. `isMoving` is set if some partitions have no node at the moment.
-    init(_ answers: NodeAnswers, isMoving: Bool) {
-        var answers = answers
-        var found: [(node: NodeName, device: Control.LabelledDevice)] = []
-        for (node, devices) in answers.values([Control.LabelledDevice].self) {
-            found += devices.map { (node, $0) }
-        }
-        self.found = found
+    init(_ answers: NodeValues<[Control.LabelledDevice]>, isMoving: Bool) {
+        found = answers.named.flatMap { node, devices in devices.map { (node, $0) } }
         gap = Self.gap(answers, isMoving: isMoving)
     }
 
     /// One sentence about devices that an answer may lack; nil if it has all.
-    static func gap(_ answers: NodeAnswers, isMoving: Bool) -> String? {
+    static func gap(_ answers: NodeValues<some Any>, isMoving: Bool) -> String? {
         answers.gap
             ?? (isMoving ? "Some devices are about to move to another node, and may be missing." : nil)
     }

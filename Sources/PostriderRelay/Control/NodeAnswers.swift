@@ -12,7 +12,7 @@ struct NodeAnswers {
 
     /// The answers, by the nodes' names.
     private(set) var answers: [Answer] = []
-    /// The nodes that have not answered in time, or cannot be reached, by name.
+    /// The nodes that have not answered in time, or cannot be reached.
     private(set) var missing: [NodeName] = []
 
     mutating func add(_ answer: ControlAnswer, of node: NodeName) {
@@ -22,29 +22,38 @@ struct NodeAnswers {
 
     mutating func miss(_ node: NodeName) {
         missing.append(node)
-        missing.sort()
     }
 
-    /// The answers as values. A node that has refused, or whose answer is none, is missing from then on.
-    mutating func values<Value: Decodable>(_ type: Value.Type) -> [(node: NodeName, value: Value)] {
-        var values: [(node: NodeName, value: Value)] = []
+    /// The answers as values. A node that has refused, or whose answer is none, is missing among them.
+    func read<Value: Decodable>(as type: Value.Type) -> NodeValues<Value> {
+        var (values, missing): ([(node: NodeName, value: Value)], [NodeName]) = ([], missing)
         for answer in answers {
             if answer.answer.status == 200,
                 let value = try? JSONDecoder().decode(type, from: Data(answer.answer.body))
             {
                 values.append((answer.node, value))
             } else {
-                miss(answer.node)
+                missing.append(answer.node)
             }
         }
-        answers.removeAll { missing.contains($0.node) }
-        return values
+        return NodeValues(named: values, missing: missing.sorted())
     }
 
     /// The first refusal, if no node has answered anything else.
     var refusal: ControlAnswer? {
         answers.contains { $0.answer.status == 200 } ? nil : answers.first?.answer
     }
+}
+
+/// What the nodes of a cluster know: the answers to one question, as values.
+struct NodeValues<Value> {
+    /// The values, by the nodes' names.
+    let named: [(node: NodeName, value: Value)]
+    /// The nodes without a value, by name.
+    let missing: [NodeName]
+
+    /// The values without the nodes' names.
+    var all: [Value] { named.map(\.value) }
 
     /// One sentence about the nodes that have not answered; nil if all have.
     var gap: String? {

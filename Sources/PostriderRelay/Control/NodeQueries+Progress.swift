@@ -7,28 +7,25 @@ extension NodeQueries {
     /// that have not answered.
     func findProgress(_ inquiry: PushInquiry, then: @escaping (TraceAnswer, _ gap: String?) -> Void) {
         guard cluster != nil else {
-            return ask(context.trace, inquiry) { then($0, nil) }
+            return findOwnProgress(inquiry) { then($0, nil) }
         }
         askAll(
             .progress(inquiry), waiting: inquiry.wait.seconds,
             until: { Self.state(in: $0).map { $0.state != "underWay" } ?? false },
             then: { answers in
-                var answers = answers
-                let refusal = answers.refusal
-                let states = answers.values(Control.PushState.self).map(\.value)
-                guard let state = Control.PushState.furthest(of: states) else {
-                    let sentence = refusal.flatMap(Self.sentence) ?? "No node of the cluster has answered."
+                let states = answers.read(as: Control.PushState.self)
+                guard let state = Control.PushState.furthest(of: states.all) else {
+                    let refusal = answers.refusal.flatMap(Self.sentence)
+                    let sentence = refusal ?? "No node of the cluster has answered."
                     return then(.failed(sentence), nil)
                 }
-                then(.progress(state), answers.gap)
+                then(.progress(state), states.gap)
             })
     }
 
     /// Asks the trace of this node alone.
-    func ask(
-        _ trace: TraceRecorder, _ inquiry: PushInquiry, then: @escaping (TraceAnswer) -> Void
-    ) {
-        trace.ask(.wait(inquiry.identity, inquiry.wait, matching: inquiry.filter), then)
+    func findOwnProgress(_ inquiry: PushInquiry, then: @escaping (TraceAnswer) -> Void) {
+        context.trace.ask(.wait(inquiry.identity, inquiry.wait, matching: inquiry.filter), then)
     }
 
     private static func state(in answer: ControlAnswer) -> Control.PushState? {

@@ -53,11 +53,10 @@ final class ProviderLookups {
             }
         }
         queries.nodes.askAll(.lookUp(lookup)) { answers in
-            var answers = answers
-            let parts = answers.values(Found.self).map(\.value)
+            let parts = answers.read(as: Found.self)
             // A provider cannot tell that devices are missing from one that has none.
-            guard answers.missing.isEmpty else { return then(.failure(.serviceUnavailable)) }
-            then(.success(ControlHandler.answer(Found(merging: parts, most: Limits.lookupDevices)).body))
+            guard parts.missing.isEmpty else { return then(.failure(.serviceUnavailable)) }
+            then(.success(ControlHandler.answer(Found(merging: parts.all, most: Limits.lookupDevices)).body))
         }
     }
 
