@@ -181,26 +181,26 @@ final class DeviceDirectory {
     /// Gives a device the free name that is closest to what it calls itself.
     private func name(_ device: DeviceIdentity) {
         guard let base = entries[device]?.base else { return }
-        var name = base
-        while names[name.key] != nil {
-            let number = max(numbers[base.key] ?? 1, 1) + 1
-            numbers[base.key] = number
-            name = base.numbered(number)
-        }
+        let name = names[base.key] == nil ? base : numbered(base)
         names[name.key] = device
         entries[device]?.label.name = name
         entries[device]?.label.isGiven = false
     }
 
+    /// The next name of a device that calls itself `base` that no device has.
+    private func numbered(_ base: DeviceName) -> DeviceName {
+        var number = numbers[base.key] ?? 1
+        repeat { number += 1 } while names[base.numbered(number).key] != nil
+        numbers[base.key] = number
+        return base.numbered(number)
+    }
+
     /// Gives a device another number in place of this name, which a device of another node has.
     func avoid(_ name: DeviceName, for device: DeviceIdentity) {
         guard let entry = entries[device], entry.name == name, !entry.label.isGiven else { return }
-        names[name.key] = nil
-        var number = max(numbers[entry.base.key] ?? 1, 1)
-        repeat { number += 1 } while names[entry.base.numbered(number).key] != nil
-        numbers[entry.base.key] = number
-        names[entry.base.numbered(number).key] = device
-        entries[device]?.label.name = entry.base.numbered(number)
+        let other = numbered(entry.base)
+        (names[name.key], names[other.key]) = (nil, device)
+        entries[device]?.label.name = other
         if let label = entries[device]?.label { save([.putLabel(label)]) }
     }
 
