@@ -49,9 +49,7 @@ final class DeviceEdges {
         case .finish(let address, let status, let detail): finish(address, status, detail)
         case .refuse(let address, let detail):
             if let (session, _) = passedSession(address) { postpone(session, detail) }
-        case .linkEnded(let link):
-            ended(link)
-            context.waiting.ended(link)
+        case .linkEnded(let link): ended(link)
         }
     }
 

@@ -6,18 +6,7 @@ extension DeviceHome {
     /// Passes a push to its device's home: this shard, or another one, which may be on another node. `address` is
     /// answered once, unless this returns a rejection.
     func route(_ notification: Notification, _ address: ReplyAddress) -> Rejection? {
-        let (waiting, partition) = (context.waiting, Partition(of: notification.device))
-        guard !waiting.blocks(partition), let place = context.outbox.place(of: notification.device) else {
-            return waiting.route(WaitingRequest(.push(notification), address))
-        }
-        guard !context.outbox.isCongested(place) else { return .tooManyRequests }
-        if place == context.index {
-            offer(notification, address)
-        } else {
-            waiting.noteSent(partition)
-            context.outbox.send(.push(.deliver(notification, address)), to: place)
-        }
-        return nil
+        context.waiting.route(WaitingRequest(.push(notification), address))
     }
 
     /// Offers a push to its device.

@@ -27,5 +27,11 @@ extension Shard {
         }
     }
 
+    /// A link to another node has ended.
+    func linkEnded(_ link: Int) {
+        queries.nodes.linkEnded(link)
+        context.waiting.ended(link)
+    }
+
     private var moves: PartitionMoves { PartitionMoves(context, home, changes, directory, channels) }
 }

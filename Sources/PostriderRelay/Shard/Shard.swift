@@ -181,7 +181,7 @@ final class Shard {
         case .web(.findDevice(let send, let address)): find(send, address)
         case .web(let message): web.take(message)
         case .edge(let message):
-            if case .linkEnded(let link) = message { queries.nodes.linkEnded(link) }
+            if case .linkEnded(let link) = message { linkEnded(link) }
             devices.edges.take(message)
         case .nodeQuery(let message): queries.nodes.take(message)
         case .handover(let message): context.waiting.take(message)

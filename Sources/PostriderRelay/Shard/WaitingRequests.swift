@@ -39,13 +39,15 @@ final class WaitingRequests {
     // MARK: Providers
 
     /// Whether requests of this shard's providers for a partition must wait, because earlier ones do.
-    func blocks(_ partition: Partition) -> Bool {
+    private func blocks(_ partition: Partition) -> Bool {
         guard !queues.isEmpty, let queue = queues[partition] else { return false }
         return queue.recalls > 0 || !queue.own.isEmpty
     }
 
     /// A provider's request for a partition is sent to another shard or node.
-    func noteSent(_ partition: Partition) { if outbox.places != nil { used[partition.number] = true } }
+    private func noteSent(_ partition: Partition) {
+        if outbox.places != nil { used[partition.number] = true }
+    }
 
     /// Passes a provider's request to its home, or lets it wait. Its address is answered once, unless this returns a
     /// rejection.
