@@ -7,10 +7,10 @@ the figures are processor time and the times of take-overs, and not how much sev
 """
 
 import shutil
-import statistics
 import time
 
 import document
+from growth import medians
 from harness import Harness, parser, read
 from machine import CLIENT, SERVER, description, free_port, missing, pss, run, start, stop, wait_for, workplace
 from nodes import HOST, Nodes
@@ -74,15 +74,6 @@ class ClusterGrowth(Harness):
             nodes.kill(other)
             return {"start": alone, "share": shared, "takeover": nodes.settle(), "whole": whole / 1024, "half": half / 1024,
                     "stored": stored / 2**20}
-
-
-def medians(rounds, sizes, measure):
-    found = {}
-    for size in sizes:
-        results = [measure(size) for _ in range(rounds)]
-        found[size] = {name: statistics.median(result[name] for result in results) for name in results[0]}
-        print(f"  {size:>9,}: " + ", ".join(f"{name} {value:,.2f}" for name, value in found[size].items()), flush=True)
-    return found
 
 
 def main():

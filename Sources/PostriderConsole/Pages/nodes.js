@@ -15,7 +15,7 @@ export function showNodes({ root, session, may, signal, trouble, say }) {
     title: `Drain node ${name}?`, submit: "Drain",
     text: [
       "It gives its partitions to the other nodes, and takes none until it is started again. ",
-      "Devices come to their new node within about a second; pushes to them get 503 meanwhile.",
+      "Devices come to their new node within about a second; pushes to them wait meanwhile.",
       cluster.nodes.every((node) => node.name === name || node.isDraining)
         && " No other node takes partitions now: it keeps them until there is one.",
     ],
