@@ -32,8 +32,8 @@ final class DeviceEntry {
 
     /// A newer connection whose secret was verified, and which waits for its welcome until ``requests`` are finished.
     private var arrival: (session: DeviceSession, hello: Hello)?
-    /// Changes that were refused because the disk had failed. They may be in the registry all the same: at the next
-    /// start it would contain them beside later changes, as two valid registrations of one app.
+    /// Changes that were refused because the disk had failed. They may be in the registry all the same, and the next
+    /// start would find them there. So no request is answered before they are corrected.
     private var doubtful: [RegistrationNumber: RegistrationRecord] = [:]
 
     /// Notifications that were on the disk at start-up, in the order of rows, until something happens to the device.
@@ -130,24 +130,27 @@ final class DeviceEntry {
         return arrival.flatMap { $0.session.awaitsWelcome ? $0 : nil }
     }
 
-    /// Changes to the registry, preceded by those that correct what refused changes may have left there.
-    func withCorrections(_ records: [RegistrationRecord], now: Moment) -> [RegistrationRecord] {
-        let replaced = Set(records.map(\.number))
-        let refused = doubtful.filter { !replaced.contains($0.key) }.sorted { $0.key < $1.key }
-        return refused.map { number, record in
+    /// Whether the registry may have changes that were refused.
+    var isInDoubt: Bool { !doubtful.isEmpty }
+
+    /// The changes that correct what refused changes may have left in the registry.
+    func corrections(now: Moment) -> [RegistrationRecord] {
+        doubtful.sorted { $0.key < $1.key }.map { number, record in
             let known = device.registrations[number]
             return RegistrationRecord(
                 device: identity, number: number, topic: record.topic,
                 registeredAt: known?.registeredAt ?? record.registeredAt,
                 unregisteredAt: known.map(\.unregisteredAt) ?? now)
-        } + records
+        }
     }
 
-    /// These changes are durable, or were refused.
-    func noteChanged(_ records: [RegistrationRecord], isDurable: Bool) {
-        if isDurable { return doubtful.removeAll() }
+    /// These changes were refused.
+    func noteRefused(_ records: [RegistrationRecord]) {
         for record in records { doubtful[record.number] = record }
     }
+
+    /// The corrections are durable.
+    func noteCorrected() { doubtful.removeAll() }
 
     /// A connection has ended, so nobody waits for the answers to its requests. The one that the ledger has is
     /// completed.

@@ -242,6 +242,25 @@ final class DeviceHome {
         }
     }
 
+    // MARK: Registrations
+
+    /// Makes the registry have what a device has here, after changes were refused that may be there all the same.
+    ///
+    /// - Parameter then: is told whether that is durable.
+    func correctRegistry(of entry: DeviceEntry, then: @escaping (_ isDone: Bool) -> Void) {
+        let records = entry.corrections(now: context.now)
+        changes.apply(records.map { .putRegistration($0) }) { [unowned self] result in
+            if result.isSuccess { entry.noteCorrected() }
+            if result.isSuccess, entries[entry.identity] === entry {
+                // The number of a registration that has ended there is not used again.
+                with(entry) { device, _, tally, effects in
+                    for record in records { device.apply(record, &tally, &effects) }
+                }
+            }
+            then(result.isSuccess)
+        }
+    }
+
     // MARK: Enrolment and removal
 
     /// A device whose home is this shard has enrolled on any shard.

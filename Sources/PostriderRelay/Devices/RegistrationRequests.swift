@@ -51,9 +51,10 @@ final class RegistrationRequests {
     }
 
     /// Processes the requests of a device. Those that change nothing are answered at once; one that changes something
-    /// goes to the ledger, and the others wait.
+    /// goes to the ledger, and the others wait. All wait for the correction of what refused changes may have left.
     private func processRequests(at entry: DeviceEntry) {
         while let (request, session) = entry.requests.first {
+            guard !entry.isInDoubt else { return correctRegistry(of: entry) }
             let changes = changes(askedFor: request, by: session, at: entry)
             guard changes.records.isEmpty else { return put(changes, at: entry) }
             entry.requests.removeFirst()
@@ -186,9 +187,8 @@ final class RegistrationRequests {
     private func put(_ change: Changes, at entry: DeviceEntry) {
         let records = change.records
         let more = change.subscription.map { [RegistryChange.putWebSubscription($0)] } ?? []
-        let corrected = entry.withCorrections(records, now: context.now)
-        changes.apply(corrected.map { .putRegistration($0) } + more) { [unowned self] result in
-            entry.noteChanged(records, isDurable: result.isSuccess)
+        changes.apply(records.map { .putRegistration($0) } + more) { [unowned self] result in
+            if !result.isSuccess { entry.noteRefused(records) }
             guard let (_, session) = entry.requests.first else {
                 preconditionFailure("a request waits for its answer")
             }
@@ -207,14 +207,33 @@ final class RegistrationRequests {
                         ? .registered(registered(answer.topic, as: answer.number, on: entry.identity))
                         : .unregistered(topic: answer.topic.text))
             } else {
-                session.leave(
-                    .overloaded, retryAfterMilliseconds: 5_000, "registrations cannot be stored now")
+                refuse(session)
             }
             entry.requests.removeFirst()
-            processRequests(at: entry)
-            if entry.requests.isEmpty, let (session, hello) = entry.takeArrival() {
-                session.connections.greet(session, hello)
+            proceed(at: entry)
+        }
+    }
+
+    /// Corrects the registry before the first request of a device is answered.
+    private func correctRegistry(of entry: DeviceEntry) {
+        home.correctRegistry(of: entry) { [unowned self] isDone in
+            if !isDone, let (_, session) = entry.requests.first {
+                refuse(session)
+                entry.requests.removeFirst()
             }
+            proceed(at: entry)
+        }
+    }
+
+    private func refuse(_ session: DeviceSession) {
+        session.leave(.overloaded, retryAfterMilliseconds: 5_000, "registrations cannot be stored now")
+    }
+
+    /// The ledger has answered: processes what has waited for that.
+    private func proceed(at entry: DeviceEntry) {
+        processRequests(at: entry)
+        if entry.requests.isEmpty, let (session, hello) = entry.takeArrival() {
+            session.connections.greet(session, hello)
         }
     }
 }

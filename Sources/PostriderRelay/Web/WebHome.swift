@@ -161,9 +161,11 @@ final class WebHome {
         if requests[entry.identity]?.count == 1 { processRequests(entry) }
     }
 
-    /// Processes the requests of a browser, up to the first that changes the registry.
+    /// Processes the requests of a browser, up to the first that changes the registry. All wait for the correction of
+    /// what refused changes may have left.
     private func processRequests(_ entry: DeviceEntry) {
         while let (request, session) = requests[entry.identity]?.first {
+            guard !entry.isInDoubt else { return correctRegistry(of: entry) }
             switch request {
             case .register(let channel, let key):
                 if register(channel, key, for: session, at: entry) { return }
@@ -207,7 +209,7 @@ final class WebHome {
         let subscription = WebSubscription(
             device: entry.identity, number: number, channel: channel, senderKey: key?.bytes)
         put(record, [.putWebSubscription(subscription)], at: entry) { [unowned self] isDone in
-            guard isDone else { return session.registrationFailed(channel, status: 503) }
+            guard isDone else { return refuse(.register(channel: channel, key: key), of: session) }
             subscriptions.put(subscription)
             session.registered(channel, at: routes.endpoint(of: entry.identity, number))
         }
@@ -227,11 +229,8 @@ final class WebHome {
         let record = RegistrationRecord(
             device: entry.identity, number: known.number, topic: WebPush.topic,
             registeredAt: registration.registeredAt, unregisteredAt: context.now)
-        put(record, [], at: entry) { isDone in
-            guard isDone else {
-                return session.leave(
-                    .overloaded, retryAfterMilliseconds: 5_000, "subscriptions cannot be stored now")
-            }
+        put(record, [], at: entry) { [unowned self] isDone in
+            guard isDone else { return refuse(.unregister(channel: channel), of: session) }
             session.unregistered(channel)
         }
         return true
@@ -242,9 +241,8 @@ final class WebHome {
         _ record: RegistrationRecord, _ more: [RegistryChange], at entry: DeviceEntry,
         then: @escaping (Bool) -> Void
     ) {
-        let records = entry.withCorrections([record], now: context.now)
-        changes.apply(records.map { .putRegistration($0) } + more) { [unowned self] result in
-            entry.noteChanged([record], isDurable: result.isSuccess)
+        changes.apply([.putRegistration(record)] + more) { [unowned self] result in
+            if !result.isSuccess { entry.noteRefused([record]) }
             let isDone = result.isSuccess && home.entries[entry.identity] === entry
             if isDone {
                 home.with(entry) { device, _, tally, effects in device.apply(record, &tally, &effects) }
@@ -253,6 +251,27 @@ final class WebHome {
             then(isDone)
             requests[entry.identity]?.removeFirst()
             processRequests(entry)
+        }
+    }
+
+    /// Corrects the registry before the first request of a browser is answered.
+    private func correctRegistry(of entry: DeviceEntry) {
+        home.correctRegistry(of: entry) { [unowned self] isDone in
+            if !isDone, let (request, session) = requests[entry.identity]?.first {
+                refuse(request, of: session)
+                requests[entry.identity]?.removeFirst()
+            }
+            processRequests(entry)
+        }
+    }
+
+    /// The registry cannot be changed now. The protocol has no refusal of an unregister.
+    private func refuse(_ request: SubscriptionRequest, of session: WebDeviceSession) {
+        switch request {
+        case .register(let channel, _): session.registrationFailed(channel, status: 503)
+        case .unregister:
+            session.leave(
+                .overloaded, retryAfterMilliseconds: 5_000, "subscriptions cannot be stored now")
         }
     }
 }

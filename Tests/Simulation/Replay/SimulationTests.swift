@@ -10,22 +10,13 @@ extension Simulation {
     struct SimulationTests {
         /// Enough seeds for a million events.
         private static let seeds: ClosedRange<UInt64> = 1...44
-        /// A browser's subscription is at the relay, and the browser has heard that it has ended: the disk has kept
-        /// what it had refused. Nobody knows the address, so nothing is sent to it.
-        private static let unsolved: UInt64 = 19
 
         @Test("loses no promise, repeats none, keeps the order and its bounds, and answers everybody once")
         func world() async throws {
             var (events, deferrals) = (0, 0)
             for seed in Self.seeds {
                 let run = try Run(seed: seed)
-                if seed == Self.unsolved {
-                    withKnownIssue("a refused subscription of a browser is back", isIntermittent: true) {
-                        #expect(run.findings.isEmpty, "seed \(seed): \(run.summary)")
-                    }
-                } else {
-                    #expect(run.findings.isEmpty, "seed \(seed): \(run.summary)")
-                }
+                #expect(run.findings.isEmpty, "seed \(seed): \(run.summary)")
                 events += run.events
                 deferrals += run.deferrals
                 // A seed takes seconds, and other tests need the thread in between.

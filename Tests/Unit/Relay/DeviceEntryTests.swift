@@ -16,44 +16,32 @@ struct DeviceEntryTests {
         return entry
     }
 
-    @Test("changes the registry as it is asked to while nothing was refused")
-    func usual() {
-        let entry = entry(with: [Samples.registration()])
-        let ended = Samples.registration(unregisteredAt: later)
-        #expect(entry.withCorrections([ended], now: later) == [ended])
-        entry.noteChanged([ended], isDurable: true)
-        let next = Samples.registration(Samples.second)
-        #expect(entry.withCorrections([next], now: later) == [next])
-    }
-
     /// The disk reports an error for an app's change of registration, but has stored the change; the app keeps its
-    /// old registration. The next change must not leave two valid registrations of the app for the relay's next
-    /// start.
-    @Test("puts right what a refused change may have left, with the next one")
+    /// old registration. The relay's next start must not find two valid registrations of the app.
+    @Test("corrects what refused changes may have left in the registry")
     func correction() {
         let entry = entry(with: [Samples.registration()])
         let refused = [Samples.registration(unregisteredAt: later), Samples.registration(Samples.second)]
-        entry.noteChanged(refused, isDurable: false)
-        let other = Samples.registration(RegistrationNumber(3), of: Samples.otherTopic)
-        let changes = entry.withCorrections([other], now: later)
+        #expect(!entry.isInDoubt && entry.corrections(now: later).isEmpty, "nothing was refused")
+        entry.noteRefused(refused)
+        #expect(entry.isInDoubt)
         #expect(
-            changes == [
-                Samples.registration(), Samples.registration(Samples.second, unregisteredAt: later), other,
+            entry.corrections(now: later) == [
+                Samples.registration(), Samples.registration(Samples.second, unregisteredAt: later),
             ])
-        entry.noteChanged([other], isDurable: true)
-        #expect(
-            entry.withCorrections([other], now: later) == [other], "once it is durable, nothing is in doubt")
+        entry.noteCorrected()
+        #expect(!entry.isInDoubt && entry.corrections(now: later).isEmpty)
     }
 
-    @Test("does not put right what the next change replaces anyway, and forgets no doubt while changes fail")
-    func replaced() {
+    @Test("forgets no doubt while changes fail")
+    func manyRefused() {
         let entry = entry(with: [Samples.registration()])
-        entry.noteChanged([Samples.registration(Samples.second)], isDurable: false)
-        let again = Samples.registration(Samples.second, of: Samples.otherTopic)
-        #expect(entry.withCorrections([again], now: later) == [again])
-        entry.noteChanged([Samples.registration(unregisteredAt: later)], isDurable: false)
+        entry.noteRefused([Samples.registration(Samples.second)])
+        entry.noteRefused([Samples.registration(unregisteredAt: later)])
         #expect(
-            entry.withCorrections([again], now: later) == [Samples.registration(), again])
+            entry.corrections(now: later) == [
+                Samples.registration(), Samples.registration(Samples.second, unregisteredAt: later),
+            ])
     }
 
     @Test("counts what was found on the disk as waiting, knows when it is due, and lets it be taken once")

@@ -215,7 +215,12 @@ struct WebPortTests {
         fixture.run()
         fixture.commit(isDurable: false)
         #expect(browser.messages("register").last?["status"] as? Int == 503)
-        #expect(try register(browser).hasPrefix(WebFixture.origin + "/push/"))
+        browser.say(#"{"messageType":"register","channelID":"\#(Self.channel)"}"#)
+        fixture.run()
+        // The registry is corrected first: it may have what it has refused.
+        fixture.commit()
+        fixture.commit()
+        #expect(browser.messages("register").last?["status"] as? Int == 200)
     }
 
     @Test("closes connections that are slow or idle, and WebSockets without hello")
