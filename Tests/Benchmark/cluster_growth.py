@@ -67,6 +67,9 @@ class ClusterGrowth(Harness):
             survivor = nodes.start("a")
             nodes.settle()
             alone = time.monotonic() - begin
+            # The relay names devices that have none, as those of the filled store. Devices that have enrolled have names.
+            while int(run("psql", database, "--tuples-only", "--command", "SELECT count(*) FROM postrider.label")) < devices:
+                time.sleep(0.1)
             whole = pss(survivor.process.pid)
             other = nodes.start("b")
             shared = nodes.settle()

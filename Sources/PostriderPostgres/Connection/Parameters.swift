@@ -126,4 +126,11 @@ struct Request {
         self.name = name
         fill(&parameters)
     }
+
+    /// The same statement with parameters.
+    func filled(_ fill: (inout Parameters) -> Void) -> Request {
+        var request = self
+        fill(&request.parameters)
+        return request
+    }
 }

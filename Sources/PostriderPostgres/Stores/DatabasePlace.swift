@@ -61,7 +61,8 @@ struct DatabasePlace: Sendable {
     ) throws(PostgresFailure) {
         let fence = Request(NodeClaim.fenceSQL, name: "fence")
         try connection.prepare(
-            QueueStatements.names + [fence] + (checks == nil ? [] : PartitionChecks.names))
+            QueueStatements.names + RegistryStatements.names + [fence]
+                + (checks == nil ? [] : PartitionChecks.names))
         guard checks != nil else { return }
         // Whoever takes over waits for a transaction under way; one whose rest will never arrive must end.
         _ = try connection.run([Request("SET idle_in_transaction_session_timeout = 1000")])

@@ -2,15 +2,17 @@ import PostriderNotifications
 
 /// The statements that change the presence of devices and the relay's last run.
 enum PresenceStatements {
+    static let putPresence = Request(
+        """
+        INSERT INTO presence (device, is_connected, since, address, agent, ending)
+        SELECT $1::bytea, $2::bigint, $3::bigint, $4::text, $5::text, $6::text
+        WHERE EXISTS (SELECT 1 FROM device WHERE identity = $1)
+        ON CONFLICT (device) DO UPDATE SET is_connected = excluded.is_connected, since = excluded.since,
+            address = excluded.address, agent = excluded.agent, ending = excluded.ending
+        """, name: "put_presence")
+
     static func put(_ record: PresenceRecord) -> Request {
-        Request(
-            """
-            INSERT INTO presence (device, is_connected, since, address, agent, ending)
-            SELECT $1, $2, $3, $4, $5, $6 WHERE EXISTS (SELECT 1 FROM device WHERE identity = $1)
-            ON CONFLICT (device) DO UPDATE SET is_connected = excluded.is_connected, since = excluded.since,
-                address = excluded.address, agent = excluded.agent, ending = excluded.ending
-            """
-        ) {
+        putPresence.filled {
             $0.add(record.device.bytes)
             $0.add(record.presence.isConnected ? 1 : 0)
             $0.add(record.presence.since.milliseconds)

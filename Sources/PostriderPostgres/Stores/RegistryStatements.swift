@@ -2,6 +2,34 @@ import PostriderNotifications
 
 /// The statements that change the registry's tables. Each change has the same effect when it is made twice.
 enum RegistryStatements {
+    /// Those of devices, of which there are many: the database parses them once for each connection.
+    static let names = [putDevice, noteSeen, putLabel, putRegistration, PresenceStatements.putPresence]
+
+    private static let putDevice = Request(
+        """
+        INSERT INTO device (identity, secret_digest, name, enrolled_at, seen_at)
+        VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (identity) DO UPDATE SET secret_digest = excluded.secret_digest, name = excluded.name,
+            enrolled_at = excluded.enrolled_at, seen_at = excluded.seen_at
+        """, name: "put_device")
+    private static let noteSeen = Request(
+        "UPDATE device SET seen_at = $1 WHERE identity = $2", name: "note_seen")
+    private static let putLabel = Request(
+        """
+        INSERT INTO label (device, name, is_given, tags) SELECT $1::bytea, $2::text, $3::bigint, $4::text
+        WHERE EXISTS (SELECT 1 FROM device WHERE identity = $1)
+        ON CONFLICT (device) DO UPDATE SET name = excluded.name, is_given = excluded.is_given,
+            tags = excluded.tags
+        """, name: "put_label")
+    private static let putRegistration = Request(
+        """
+        INSERT INTO registration (device, number, topic, registered_at, unregistered_at)
+        SELECT $1::bytea, $2::bigint, $3::text, $4::bigint, $5::bigint
+        WHERE EXISTS (SELECT 1 FROM device WHERE identity = $1)
+        ON CONFLICT (device, number) DO UPDATE SET topic = excluded.topic,
+            registered_at = excluded.registered_at, unregistered_at = excluded.unregistered_at
+        """, name: "put_registration")
+
     /// Adds a token secret if there is none, and then returns all. Whoever does it at the same time has the same
     /// number, and is waited for.
     static func addFirstTokenSecret(_ drawn: [UInt8]) -> [Request] {
@@ -34,7 +62,7 @@ enum RegistryStatements {
         case .putDevice(let record): [put(record)]
         case .noteSeen(let identity, let moment):
             [
-                Request("UPDATE device SET seen_at = $1 WHERE identity = $2") {
+                noteSeen.filled {
                     $0.add(moment.milliseconds)
                     $0.add(identity.bytes)
                 }
@@ -85,14 +113,7 @@ enum RegistryStatements {
     }
 
     private static func put(_ record: DeviceRecord) -> Request {
-        Request(
-            """
-            INSERT INTO device (identity, secret_digest, name, enrolled_at, seen_at)
-            VALUES ($1, $2, $3, $4, $5)
-            ON CONFLICT (identity) DO UPDATE SET secret_digest = excluded.secret_digest, name = excluded.name,
-                enrolled_at = excluded.enrolled_at, seen_at = excluded.seen_at
-            """
-        ) {
+        putDevice.filled {
             $0.add(record.identity.bytes)
             $0.add(record.secretDigest)
             $0.add(record.name)
@@ -102,14 +123,7 @@ enum RegistryStatements {
     }
 
     private static func put(_ label: DeviceLabel) -> Request {
-        Request(
-            """
-            INSERT INTO label (device, name, is_given, tags) SELECT $1, $2, $3, $4
-            WHERE EXISTS (SELECT 1 FROM device WHERE identity = $1)
-            ON CONFLICT (device) DO UPDATE SET name = excluded.name, is_given = excluded.is_given,
-                tags = excluded.tags
-            """
-        ) {
+        putLabel.filled {
             $0.add(label.device.bytes)
             $0.add(label.name?.text)
             $0.add(label.isGiven ? 1 : 0)
@@ -134,14 +148,7 @@ enum RegistryStatements {
     }
 
     private static func put(_ record: RegistrationRecord) -> Request {
-        Request(
-            """
-            INSERT INTO registration (device, number, topic, registered_at, unregistered_at)
-            SELECT $1, $2, $3, $4, $5 WHERE EXISTS (SELECT 1 FROM device WHERE identity = $1)
-            ON CONFLICT (device, number) DO UPDATE SET topic = excluded.topic,
-                registered_at = excluded.registered_at, unregistered_at = excluded.unregistered_at
-            """
-        ) {
+        putRegistration.filled {
             $0.add(record.device.bytes)
             $0.add(Int64(record.number.value))
             $0.add(record.topic.text)

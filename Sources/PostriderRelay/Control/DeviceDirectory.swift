@@ -159,7 +159,7 @@ final class DeviceDirectory {
 
     /// Forgets devices whose home is another node from now on. Their names are free here.
     func forget(where isElsewhere: (DeviceIdentity) -> Bool) {
-        for device in entries.keys where isElsewhere(device) { _ = take(device) }
+        for device in entries.keys.filter(isElsewhere) { _ = take(device) }
     }
 
     /// Takes a device out. Its name is free then.

@@ -33,22 +33,31 @@ struct PartitionMoves {
     /// Gives up the devices of these partitions, which get no more pushes here: they are told to come back, and
     /// everything that was accepted for them is answered before they are forgotten. Calls `then` after that.
     func leave(_ partitions: Set<Partition>, then: @escaping () -> Void) {
-        for entry in entries(of: partitions) {
+        let moved = moved(with: partitions)
+        for entry in entries(where: moved) {
             entry.session?.leave(
                 .shutdown, retryAfterMilliseconds: context.drawPause(in: Limits.movedMilliseconds),
                 "another node serves the device from now on")
         }
         home.stores.storeAll()
         changes.confirm { [self] _ in
-            for entry in entries(of: partitions) { home.forget(entry) }
+            for entry in entries(where: moved) { home.forget(entry) }
             channels.forget(partitions)
-            if context.index == 0 { directory.forget { partitions.contains(Partition(of: $0)) } }
+            if context.index == 0 { directory.forget(where: moved) }
             then()
         }
     }
 
-    private func entries(of partitions: Set<Partition>) -> [DeviceEntry] {
-        home.entries.values.filter { partitions.contains(Partition(of: $0.identity)) }.inOrder
+    private func entries(where isMoved: (DeviceIdentity) -> Bool) -> [DeviceEntry] {
+        home.entries.values.filter { isMoved($0.identity) }.inOrder
+    }
+
+    /// Whether a device is in one of these partitions. It is asked for every device of the node each time, so it looks
+    /// into an array instead of the set.
+    private func moved(with partitions: Set<Partition>) -> (DeviceIdentity) -> Bool {
+        var flags = [Bool](repeating: false, count: Partition.count)
+        for partition in partitions { flags[partition.number] = true }
+        return { [flags] in flags[Partition(of: $0).number] }
     }
 }
 
