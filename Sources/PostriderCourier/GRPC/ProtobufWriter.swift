@@ -58,15 +58,32 @@ extension [UInt8] {
         append(contentsOf: text.utf8)
     }
 
-    /// Appends a message field. An empty message is written, too, because a message has presence. The length is
-    /// inserted before the content once it is known, which moves the content by the size of the length.
+    /// Appends a bytes field of 12 or 16 bytes: two words, the most significant byte first.
+    package mutating func appendField<Low: FixedWidthInteger>(_ number: UInt64, _ high: UInt64, _ low: Low) {
+        appendVarint(number << 3 | 2)
+        append(UInt8((high.bitWidth + low.bitWidth) / 8))
+        for shift in stride(from: high.bitWidth - 8, through: 0, by: -8) {
+            append(UInt8(truncatingIfNeeded: high >> shift))
+        }
+        for shift in stride(from: low.bitWidth - 8, through: 0, by: -8) {
+            append(UInt8(truncatingIfNeeded: low >> shift))
+        }
+    }
+
+    /// Appends a message field. An empty message is written, too, because a message has presence. The length is known
+    /// after the content: one byte is kept for it, and the content is moved if the length takes more.
     package mutating func appendField(_ number: UInt64, message encode: (inout [UInt8]) -> Void) {
         appendVarint(number << 3 | 2)
         let start = count
+        append(0)
         encode(&self)
-        var length = [UInt8]()
-        length.appendVarint(UInt64(count - start))
-        insert(contentsOf: length, at: start)
+        var rest = UInt64(count - start - 1)
+        let size = ProtobufSize.varint(rest)
+        if size > 1 { insert(contentsOf: repeatElement(0, count: size - 1), at: start) }
+        for index in start..<start + size {
+            self[index] = UInt8(truncatingIfNeeded: rest) & 0x7F | (index < start + size - 1 ? 0x80 : 0)
+            rest >>= 7
+        }
     }
 
     /// Appends a `repeated uint64` field, packed.

@@ -112,6 +112,8 @@ extension ShardMessage {
 extension Notification {
     /// Appends ``PushMessage/deliver(_:_:)`` as a field of a ``ShardMessage``.
     func encode(for address: ReplyAddress, into output: inout [UInt8]) {
+        // What is not the payload is short.
+        output.reserveCapacity(output.count + payload.count + 256)
         output.append(.deliver, address) { $0.appendField(2, message: encode) }
     }
 }

@@ -28,8 +28,8 @@ extension ReplyAddress {
 
 extension Notification {
     func encode(into output: inout [UInt8]) {
-        output.appendField(1, identity.bytes)
-        output.appendField(2, device.bytes)
+        output.appendField(1, identity.high, identity.low)
+        output.appendField(2, device.high, device.low)
         output.appendField(3, UInt64(registration.value))
         output.appendField(4, topic.text)
         if let pushType { output.appendField(5, pushType.rawValue) }
@@ -38,7 +38,7 @@ extension Notification {
         if let collapseIdentifier { output.appendElement(8, collapseIdentifier) }
         output.appendField(9, payload)
         output.appendField(10, UInt64(bitPattern: acceptedAt.milliseconds))
-        if let uniqueIdentity { output.appendField(11, uniqueIdentity.bytes) }
+        if let uniqueIdentity { output.appendField(11, uniqueIdentity.high, uniqueIdentity.low) }
         if let proof { output.appendField(12, message: proof.encode) }
         if let callback { output.appendElement(13, callback) }
         if let traceContext { output.appendField(14, message: traceContext.encode) }
@@ -175,19 +175,26 @@ extension ProtobufReader.Field {
     func notificationIdentity(in message: Span<UInt8>) throws(CourierError)
         -> NotificationIdentity
     {
-        let count = NotificationIdentity.byteCount
-        guard let identity = NotificationIdentity(bytes: try bytes(in: message, atMost: count)) else {
-            throw .wrongLength(field: number, expected: count)
-        }
-        return identity
+        let words = try words(in: message, UInt64.self)
+        return NotificationIdentity(high: words.high, low: words.low)
     }
 
     func device(in message: Span<UInt8>) throws(CourierError) -> DeviceIdentity {
-        let count = DeviceIdentity.byteCount
-        guard let device = DeviceIdentity(bytes: try bytes(in: message, atMost: count)) else {
-            throw .wrongLength(field: number, expected: count)
-        }
-        return device
+        let words = try words(in: message, UInt32.self)
+        return DeviceIdentity(high: words.high, low: words.low)
+    }
+
+    /// The content as two words, the most significant byte first, of which the first has eight bytes.
+    private func words<Low: FixedWidthInteger>(
+        in message: Span<UInt8>, _: Low.Type
+    ) throws(CourierError) -> (high: UInt64, low: Low) {
+        let content = message.extracting(try range())
+        let count = (UInt64.bitWidth + Low.bitWidth) / 8
+        guard content.count == count else { throw .wrongLength(field: number, expected: count) }
+        var (high, low) = (UInt64(0), Low(0))
+        for index in 0..<8 { high = high << 8 | UInt64(content[index]) }
+        for index in 8..<count { low = low << 8 | Low(content[index]) }
+        return (high, low)
     }
 
     func topic(in message: Span<UInt8>) throws(CourierError) -> Topic {
