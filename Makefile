@@ -22,7 +22,7 @@ SEEDS ?=
 TARGET ?=
 ROWS ?=
 
-.PHONY: help deps build build-release package release release-check container test test-unit test-tsan test-asan test-package test-container test-unifiedpush fuzz simulate torture torture-cluster bench growth growth-cluster browsers costs figures \
+.PHONY: help deps build build-release package release release-check container test test-unit test-tsan test-asan test-package test-container test-unifiedpush fuzz simulate torture torture-cluster torture-patroni bench growth growth-cluster browsers costs figures \
 	client-behaviour format format-check demo provider-api docs diagrams screenshot screenshots-console clean
 
 help: ## List all tasks
@@ -117,6 +117,11 @@ torture: deps ## Let disks fail and kill relays (MINUTES=5, SEED=1), and report 
 torture-cluster: deps ## Kill, pause and drain the nodes of a cluster by turns (MINUTES=5, SEED=1), and report losses
 	swift build --product postrider
 	Tests/Torture/cluster.sh "$$(swift build --show-bin-path)/postrider" .build/venv/bin/python $(MINUTES) $(SEED)
+
+torture-patroni: deps ## Kill the primary of a cluster's database under Patroni, and report losses (two minutes)
+	@.ci/dependencies patroni
+	swift build --product postrider
+	python3 Tests/Torture/patroni.py "$$(swift build --show-bin-path)/postrider"
 
 client-behaviour: deps ## Measure what stock clients do under each rule, and write docs/reference/client-behaviour.md again
 	@.ci/dependencies clients
