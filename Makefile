@@ -114,7 +114,7 @@ torture: deps ## Let disks fail and kill relays (MINUTES=5, SEED=1), and report 
 	swift build
 	.build/venv/bin/python Tests/Torture/torture.py "$$(swift build --show-bin-path)" --minutes $(MINUTES) --seed $(SEED)
 
-torture-cluster: deps ## Kill, pause and drain the nodes of a cluster by turns (MINUTES=5, SEED=1), and report losses
+torture-cluster: deps ## Kill, pause, drain and cut off the nodes of a cluster by turns (MINUTES=5, SEED=1), and report losses (cuts as root)
 	swift build --product postrider
 	Tests/Torture/cluster.sh "$$(swift build --show-bin-path)/postrider" .build/venv/bin/python $(MINUTES) $(SEED)
 

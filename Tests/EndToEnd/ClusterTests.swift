@@ -1,19 +1,21 @@
 import DatabaseFixtures
 import Foundation
+import ProgramFixtures
 import Testing
 
 extension LongEndToEnd {
     @Suite("Three relays that share one PostgreSQL database", .serialized)
     struct ClusterTests {
         private static func start(
-            _ fault: String, _ database: String, behind balancer: String, on stage: Stage
+            _ fault: String, _ database: String, behind balancer: String, with more: [String] = [],
+            on stage: Stage
         ) throws -> Program {
             try stage.python(
                 "cluster.py",
                 [
                     Place.products.appending(path: "postrider").path, database, stage.folder.path,
                     "--pushes", "1500", "--fault", fault, "--balancer", balancer,
-                ])
+                ] + more)
         }
 
         /// A fault, the load balancer meanwhile, and what the program says then.
@@ -52,6 +54,48 @@ extension LongEndToEnd {
                 #expect(try await program.exitCode() == 0, "\(program.transcript)")
                 #expect(program.output.contains(each.sentence), "\(program.transcript)")
                 #expect(program.output.last == "every node has ended in order")
+            }
+        }
+
+        /// Whether this user may make network namespaces and links between them on this machine, as the program asks.
+        private static let mayCut: Bool = {
+            let question = "import sys, networks; sys.exit(not networks.may_make_networks())"
+            let trial = try? ChildProgram.run(
+                "/usr/bin/env", ["PYTHONPATH=\(Place.programs.path)", Place.python.path, "-c", question])
+            return trial?.exitCode == 0
+        }()
+
+        /// Each node, the database and the clients are in network namespaces of their own. `make torture-cluster` cuts
+        /// more.
+        @Test(
+            "lose nothing when they are cut off from each other, or from the database",
+            .enabled(if: mayCut, "only root may make network namespaces, on a machine that permits them"))
+        func cuts() async throws {
+            let server = try DatabaseServer(settings: ["fsync=off"], hasNetwork: true)
+            let database = try server.makeDatabase()
+            try await onStage { stage in
+                let process = try server.processIdentifier
+                let program = try Self.start(
+                    "cuts", database, behind: "haproxy", with: ["--database-process", process], on: stage)
+                #expect(try await program.exitCode() == 0, "\(program.transcript)")
+                #expect(program.output.contains("the nodes that were cut off lost nothing"))
+                #expect(program.output.last == "every node has ended in order")
+            }
+        }
+
+        /// Without this, nobody would know whether the program finds anything. It has further flaws, for the order and
+        /// the counters (`--flaw`).
+        @Test("are found out if the database forgets a part of what it says that it has stored")
+        func forgetfulness() async throws {
+            let database = try DatabaseServer.shared.get().makeDatabase()
+            try await onStage { stage in
+                let program = try Self.start(
+                    "none", database, behind: "haproxy", with: ["--flaw", "forgets", "--pushes", "600"],
+                    on: stage)
+                #expect(try await program.exitCode() == 1, "\(program.transcript)")
+                #expect(
+                    program.errors.contains { $0.contains("and they do not wait either") },
+                    "\(program.transcript)")
             }
         }
 

@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 
 from browser import DESK, PHONE, Browser
-from cluster import HOST, Node
+from cluster_nodes import Node
+from networks import LOOPBACK
 from relay import lasting_ports, require, say
 
+HOST = LOOPBACK.clients
 MARKUP = """<img src=x onerror="window.hurt=1"><script>window.hurt=1</script>"""
 # Has the page get another answer about the nodes than the relay gave.
 CHANGED = """

@@ -14,6 +14,8 @@ public final class DatabaseServer: Sendable {
     public let folder: String
     private let port: Int
     private let settings: [String]
+    /// What comes before the server's program.
+    private let surroundings: String
     private let keeper = Mutex<ChildProgram?>(nil)
 
     /// A failure to start the server, with what it said.
@@ -32,8 +34,11 @@ public final class DatabaseServer: Sendable {
     ///   - primary: the server whose standby it is, with a copy of what that one has; nil for a new server.
     ///   - hasTLS: whether it also listens on 127.0.0.1, with a certificate for this address, and asks there for
     ///     passwords.
+    ///   - hasNetwork: whether it is in a network namespace of its own, where it listens on all addresses, and lets
+    ///     everybody in. Only root can make one.
     public init(
-        settings: [String] = [], standbyOf primary: DatabaseServer? = nil, hasTLS: Bool = false
+        settings: [String] = [], standbyOf primary: DatabaseServer? = nil, hasTLS: Bool = false,
+        hasNetwork: Bool = false
     ) throws {
         folder = FileManager.default.temporaryDirectory.path + "/pg-" + UUID().uuidString.prefix(8)
         socketFolder = folder
@@ -42,7 +47,9 @@ public final class DatabaseServer: Sendable {
             "listen_addresses=127.0.0.1", "ssl=on", "ssl_cert_file=\(folder)/server.pem",
             "ssl_key_file=\(folder)/server.key",
         ]
-        self.settings = settings + ["port=\(port)"] + (hasTLS ? tls : [])
+        self.settings =
+            settings + ["port=\(port)"] + (hasTLS ? tls : []) + (hasNetwork ? ["listen_addresses=*"] : [])
+        surroundings = (hasNetwork ? "unshare --net " : "") + Self.asUser
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         if getuid() == 0 { _ = try Self.output("chown postgres \(folder) && chmod 755 \(folder)") }
         let data = "--pgdata=\(folder)/data --username=postgres --no-sync"
@@ -55,6 +62,9 @@ public final class DatabaseServer: Sendable {
                 "\(Self.asUser) \(Self.programs)/initdb \(data) --encoding=UTF8 --locale=C --auth=trust")
         }
         if hasTLS { try makeCertificates() }
+        if hasNetwork {
+            _ = try Self.output("echo 'host all all 10.0.0.0/8 trust' >>\(folder)/data/pg_hba.conf")
+        }
         try start()
     }
 
@@ -109,7 +119,7 @@ public final class DatabaseServer: Sendable {
             [
                 "-c",
                 """
-                \(Self.asUser) \(Self.programs)/postgres -D \(folder)/data \(options) \\
+                \(surroundings) \(Self.programs)/postgres -D \(folder)/data \(options) \\
                     >>\(folder)/log 2>&1 </dev/null &
                 server=$!
                 echo $server >\(folder)/pid
@@ -144,6 +154,11 @@ public final class DatabaseServer: Sendable {
         held.write("keep\n")
         held.closeInput()
         held.waitUntilExit()
+    }
+
+    /// The number of the server's process.
+    public var processIdentifier: String {
+        get throws { try Self.output("cat \(folder)/pid").trimmingCharacters(in: .newlines) }
     }
 
     /// Makes an empty database and returns its connection string.
