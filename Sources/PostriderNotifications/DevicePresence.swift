@@ -26,6 +26,8 @@ public struct DevicePresence: Hashable, Sendable {
         case relayStopped
         /// The relay ended without being stopped: it was killed, or its machine failed.
         case relayFailed
+        /// Another node of the cluster serves the device from then on: it was asked to come back there.
+        case moved
     }
 
     /// Whether a connection is open.

@@ -40,7 +40,7 @@ final class PatientStart: Sendable {
     private static func mayPass(_ error: StoreError) -> Bool {
         switch error.kind {
         case .full, .inputOutput: true
-        case .busy, .unusable, .conflict, .unreachable, .fenced, .misplaced: false
+        case .busy, .unusable, .conflict, .unreachable, .fenced, .misplaced, .usedUp: false
         }
     }
 

@@ -31,7 +31,7 @@ final class StateTrouble {
             if episodes.failed(error, at: scheduler.now) {
                 log.error("the agent's state is not stored for now: \(error)")
             }
-        case .unusable, .conflict, .fenced, .misplaced:
+        case .unusable, .conflict, .fenced, .misplaced, .usedUp:
             if lasting != error { log.error("\(error)") }
             lasting = error
         }

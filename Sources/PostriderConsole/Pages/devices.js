@@ -16,7 +16,7 @@ export const endings = {
   cut: "the connection was cut", silent: "it did not answer a PING", notTaken: "it did not take what was sent",
   protocolError: "it broke the protocol", replaced: "it had a newer connection",
   overloaded: "the relay asked it to come later", removed: "it was removed", relayStopped: "the relay was stopped",
-  relayFailed: "the relay failed",
+  relayFailed: "the relay failed", moved: "it moved to another node",
 };
 
 export function showDevices(page) {
@@ -65,7 +65,7 @@ async function follow({ query, table, note, signal, trouble, say }) {
   let loadedAt = 0;
   let isFirst = true;
   const events = new EventSource("/v1/devices/events");
-  for (const what of ["connected", "away", "enrolled", "removed"]) {
+  for (const what of ["connected", "away", "enrolled", "removed", "nodeBack", "nodeLeft", "eventsLost"]) {
     events.addEventListener(what, () => { isStale = true; });
   }
   signal.addEventListener("abort", () => events.close());

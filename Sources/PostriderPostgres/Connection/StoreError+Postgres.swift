@@ -1,4 +1,5 @@
 import PostriderNotifications
+import PostriderStorage
 
 extension StoreError {
     /// The error for a database to which no connection can be made.
@@ -46,6 +47,8 @@ extension StoreError {
                     + "network.")
         case (_, "23"):
             self.init(.conflict, "A change contradicts what the database \(address) already holds (\(code)).")
+        // Of the statements that divide by zero on purpose, the others are recognised before.
+        case (_, "22") where failure.state == "22012": self = .usedUp
         case (_, "53") where failure.state == "53100":
             self.init(
                 .full, "No space is left on the disk of the database \(address) (\(code)): free space there.")

@@ -32,6 +32,7 @@ extension ControlHandler {
             queries.nodes.findOwnProgress(inquiry) { respond(Self.answer($0)) }
         case .channels(let query): ChannelRoutes(queries: queries).listHere(query[...], respond)
         case .readAccess: access.readAgain(respond)
+        case .deviceEvents(let cursor): respond(Self.answer(events.read(after: cursor)))
         case .subscribers(let channels):
             ChannelRoutes(queries: queries).countHere(channels) { respond(Self.answer($0)) }
         }

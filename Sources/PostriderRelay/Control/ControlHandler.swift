@@ -41,6 +41,7 @@ final class ControlHandler {
         self.nodes = nodes
         let directory = directory ?? DeviceDirectory(context, changes, PresenceExchange())
         events = directory.events
+        events.join(queries.nodes)
         access = AccessRoutes(registry, context, changes, queries.nodes)
         devices = DeviceRoutes(context, changes, queries, directory)
         evidence = EvidenceRoutes(context, directory, signer ?? EvidenceSigner(name: ""))

@@ -82,6 +82,32 @@ extension Control {
         public var ending: String?
         /// The device's tags; nil if it has none.
         public var tags: [String]?
+        /// The node of the cluster that reports it; nil without a cluster.
+        public var node: String?
+    }
+
+    /// What a program that follows the events of a cluster's devices is told of another node, among these events.
+    public struct NodeEvent: Codable, Sendable {
+        /// The kinds of events.
+        public enum What: String, CaseIterable, Codable, Sendable {
+            /// The node does not answer: what happens to its devices is not shown, or comes later.
+            case nodeMissing
+            /// The node answers again.
+            case nodeBack
+            /// The node has joined the cluster.
+            case nodeJoined
+            /// The node is not in the cluster any more: others get its devices.
+            case nodeLeft
+            /// Events of the node's devices are lost, because the node was restarted or too many came.
+            case eventsLost
+        }
+
+        /// The kind of the event.
+        public var what: What
+        /// The time of the event.
+        public var at: Int64
+        /// The name of the node.
+        public var node: String
     }
 
     /// `PATCH /v1/devices/<device>`.

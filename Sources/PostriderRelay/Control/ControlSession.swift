@@ -157,8 +157,18 @@ final class ControlSession: EndpointOwner {
         }
     }
 
-    /// Sends the events of devices from now on, until the caller ends the stream or takes too little of it.
+    /// Sends the events of devices once other nodes are asked, until the caller ends the stream or takes too little of
+    /// it.
     private func follow(_ events: DeviceEventFeed, on stream: Int32) {
+        events.prepare { [weak self, weak events] in
+            guard let events else { return }
+            self?.beginFollowing(events, on: stream)
+            events.endPreparation()
+        }
+    }
+
+    private func beginFollowing(_ events: DeviceEventFeed, on stream: Int32) {
+        guard isOpen, requests[stream] != nil else { return }
         let number = events.follow { [unowned self] bytes in
             guard endpoint.streams.outboundBytes(stream) <= Limits.eventStreamBytes else {
                 endpoint.streams.reset(stream, errorCode: ErrorCode.enhanceYourCalm)
@@ -174,6 +184,7 @@ final class ControlSession: EndpointOwner {
         }
         followed[stream] = number
         beginEvents(on: stream, ": events follow\n\n")
+        events.tellMissing(number)
     }
 
     /// Begins an answer of server-sent events with a comment. A caller that has read it misses no later event.

@@ -57,7 +57,7 @@ final class DeviceRoutes {
                 ProviderLookups.find(lookup, in: directory, by: queries) {
                     respond(ControlHandler.answer($0))
                 }
-            case .status, .trace, .progress, .channels, .subscribers, .readAccess:
+            case .status, .trace, .progress, .channels, .subscribers, .readAccess, .deviceEvents:
                 preconditionFailure("this is no question about devices")
             }
         } catch {

@@ -67,6 +67,9 @@ final class DeviceEntry {
         return !self.presence.isUnsaved
     }
 
+    /// Another node of the cluster is about to be the device's home, which it does not come back from.
+    func beginMoving() { presence.isMoving = true }
+
     /// Notes what the device says about itself.
     func note(_ reception: Reception) { batteryPercent = reception.batteryPercent.map { UInt8($0) } }
 

@@ -33,7 +33,7 @@ extension DeviceHome {
     func connectionEnded(of entry: DeviceEntry, _ ending: DevicePresence.Ending) {
         entry.session = nil
         noteSeen(entry)
-        noteLeft(entry, ending)
+        noteLeft(entry, entry.presence.isMoving ? .moved : ending)
         with(entry) { device, _, tally, effects in device.disconnected(&tally, &effects) }
     }
 

@@ -26,4 +26,13 @@ extension Limits {
     static let eventStreams = 16
     /// The most bytes that wait for one of them; above that its stream is ended. All of them: 16 MiB.
     static let eventStreamBytes = 1024 * 1024
+    /// The most events that a node of a cluster keeps for other nodes whose operators follow them. At about 500 bytes
+    /// each: 2 MiB.
+    static let keptDeviceEvents = 4_096
+    /// The most events in one answer to another node. The next ones are asked for at once.
+    static let deviceEventsAtOnce = 1_024
+    /// Milliseconds for which a node keeps events that no other node asks for.
+    static let keptDeviceEventsMilliseconds = 30_000
+    /// Milliseconds between two questions to another node for the events of its devices.
+    static let deviceEventsMilliseconds = 250
 }

@@ -33,8 +33,8 @@ struct PartitionMoves {
     /// Gives up the devices of these partitions, which get no more pushes here: they are told to come back, and
     /// everything that was accepted for them is answered before they are forgotten. Calls `then` after that.
     func leave(_ partitions: Set<Partition>, then: @escaping () -> Void) {
-        let moved = moved(with: partitions)
-        for entry in entries(where: moved) {
+        for entry in entries(of: partitions) {
+            entry.beginMoving()
             entry.session?.leave(
                 .shutdown, retryAfterMilliseconds: context.drawPause(in: Limits.movedMilliseconds),
                 "another node serves the device from now on")
@@ -65,7 +65,7 @@ extension DeviceHome {
     /// Another node is the home of a device from now on. Everything that was accepted for it is answered.
     func forget(_ entry: DeviceEntry) {
         entry.session?.leave(.shutdown, retryAfterMilliseconds: 0, "another node serves the device")
-        if entry.session != nil { connectionEnded(of: entry, .relayStopped) }
+        if entry.session != nil { connectionEnded(of: entry, .moved) }
         with(entry) { device, _, tally, effects in device.movedAway(&tally, &effects) }
         entries[entry.identity] = nil
     }

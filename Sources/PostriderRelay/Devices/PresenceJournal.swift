@@ -8,6 +8,8 @@ struct JournaledPresence {
     var savedSecond: UInt32 = 0
     /// Whether the registry must store it at the device's next turn.
     var isUnsaved = false
+    /// Whether another node of the cluster is about to be the device's home.
+    var isMoving = false
 }
 
 /// Stores the presence of one shard's devices in the registry, and the fact that the relay runs.

@@ -19,6 +19,7 @@ extension NodeQuestion {
         case .remove(let device): output.appendField(5, device.bytes)
         case .trace(let query): output.appendElement(6, query)
         case .readAccess: output.appendField(11, 1)
+        case .deviceEvents(let cursor): output.appendElement(12, cursor)
         case .progress(let inquiry): output.appendField(7, message: inquiry.encode)
         case .lookUp(let lookup): output.appendField(8, message: lookup.encode)
         case .channels(let query): output.appendElement(9, query)
@@ -41,6 +42,7 @@ extension NodeQuestion {
             case 4: question = try change(bytes.extracting(try field.range()))
             case 5: question = .remove(try field.device(in: bytes))
             case 11: if try field.uint64() != 0 { question = .readAccess }
+            case 12: question = .deviceEvents(after: try field.text(in: bytes))
             case 6: question = .trace(query: try field.text(in: bytes))
             case 7: question = .progress(try PushInquiry(decoding: bytes.extracting(try field.range())))
             case 8: question = .lookUp(try DeviceLookup(decoding: bytes.extracting(try field.range())))

@@ -27,6 +27,8 @@ enum NodeQuestion: Sendable, Equatable {
     /// Read what every node has, such as keys and topics, which the asker has changed. The answer comes when it is in
     /// force.
     case readAccess
+    /// The events of the node's devices after this cursor; an empty one is the end.
+    case deviceEvents(after: String)
 }
 
 /// A question of how far a push has come.

@@ -50,7 +50,22 @@ enum DeviceListing {
             case .enrolled: "enrolled"
             case .removed: "removed"
             }
-        return Listing.printable("\(Listing.time(event.at))  \(event.identity)  \(event.name)  \(what)")
+        let node = event.node.map { ", at node \($0)" } ?? ""
+        return Listing.printable(
+            "\(Listing.time(event.at))  \(event.identity)  \(event.name)  \(what)\(node)")
+    }
+
+    /// One line for an event of a node.
+    static func line(_ event: Control.NodeEvent) -> String {
+        let what =
+            switch event.what {
+            case .nodeMissing: "does not answer: what happens to its devices is not shown for now"
+            case .nodeBack: "answers again"
+            case .nodeJoined: "has joined the cluster"
+            case .nodeLeft: "is not in the cluster any more: other nodes get its devices"
+            case .eventsLost: "has lost events: what has happened to some of its devices is not shown"
+            }
+        return Listing.printable("\(Listing.time(event.at))  node \(event.node) \(what)")
     }
 
     /// How a connection ended, in words.
@@ -68,6 +83,7 @@ enum DeviceListing {
         case .removed: "it was removed"
         case .relayStopped: "the relay was stopped"
         case .relayFailed: "the relay failed"
+        case .moved: "it moved to another node"
         case nil: ending
         }
     }

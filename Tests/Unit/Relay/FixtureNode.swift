@@ -68,6 +68,7 @@ final class FixtureNode {
         member = MemoryClusterStore(fixture.database, name: name, address: "\(name):1")
         mail = Array(repeating: [], count: count)
         let policies = PolicyInForce(Provider.shared.authority)
+        let settings = ShardSettings(presence: PresenceExchange())
         for index in 0..<count {
             let outbox = Outbox(
                 ownIndex: index,
@@ -94,7 +95,7 @@ final class FixtureNode {
                 codec: try DeviceTokenCodec(secrets: [Provider.secret]), policies: policies,
                 random: Numbers(), log: .none)
             let shard = Shard(
-                context, migrator: ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil }),
+                context, settings, migrator: ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil }),
                 onLeft: { [unowned self] in
                     if fixture.fault != .hastyRelease { events.append(.left(ticket: $0)) }
                 })

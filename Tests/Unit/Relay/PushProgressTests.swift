@@ -171,6 +171,23 @@ struct TraceWaitTests {
         #expect(post.answers[1].text.contains("has not acknowledged it"))
     }
 
+    @Test("are told where it is when all of the trace was searched, even if they have no time")
+    func searched() throws {
+        let writer = writer()
+        writer.receive([.records([acceptance(7)])])
+        for row in 100..<300 as Range<Int64> { writer.receive([.records([event(row, .sent)])]) }
+        let wait = try PushWait("wait=done&timeout=0")
+        let identity = Self.queued(7).notification.identity
+        writer.receive([.question(.wait(identity, wait), ticket: 1, asker: 0)])
+        #expect(writer.nextDeadline == nil)
+        writer.work()
+        writer.expire()
+        #expect(post.answers.isEmpty && writer.hasWork)
+        work(writer)
+        writer.expire()
+        #expect(post.answers.map { $0.text.contains(#""stages":["accepted"]"#) } == [true])
+    }
+
     @Test("hear of a refusal, before they ask and after")
     func refusal() {
         let writer = writer()

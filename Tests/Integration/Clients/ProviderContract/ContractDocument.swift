@@ -73,7 +73,7 @@ enum ContractDocument {
         case nil: break
         case .full, .busy, .inputOutput, .unreachable, .fenced, .misplaced:
             words.append("*the disk is full*")
-        case .conflict, .unusable: words.append("*the store contradicts itself*")
+        case .conflict, .unusable, .usedUp: words.append("*the store contradicts itself*")
         }
         if let before = one.before.first {
             let changes = changes(of: before)
