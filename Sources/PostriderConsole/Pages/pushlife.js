@@ -87,7 +87,8 @@ export function timeLine(push, starts = []) {
       element("p", { class: "when" }, moment(at, { precise: true }),
           element("span", {}, duration(at - push.acceptedAt))),
       element("p", { class: "what" }, text, event?.other && [": ",
-        element("a", { class: "mono", href: address(["pushes", event.other]) }, event.other)]),
+        element("a", { class: "mono", href: address(["pushes", event.other]) }, event.other)],
+        event?.node && `, at node ${event.node}`),
       event?.deviceAt !== undefined && element("p", { class: "hint" }, "By the device's clock at ",
           moment(event.deviceAt, { precise: true })),
       event?.text && element("pre", {}, event.text))));

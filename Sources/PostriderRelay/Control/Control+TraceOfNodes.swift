@@ -48,12 +48,60 @@ extension Control.Trace {
     }
 }
 
+extension Control.Trace {
+    /// Adds what nodes have recorded of pushes that others have accepted, because they have the devices since then.
+    mutating func add(_ parts: [(name: String, events: [Control.TracedEvent])]) {
+        var further: [Int64: [Control.TracedEvent]] = [:]
+        for (name, events) in parts {
+            for event in events {
+                var event = event
+                event.node = name
+                further[event.row, default: []].append(event)
+            }
+        }
+        for index in pushes.indices {
+            if let events = further[pushes[index].row] { pushes[index].add(events) }
+        }
+    }
+}
+
+extension Control.TracedPush {
+    /// Adds events that other nodes have recorded. Each event names its node then.
+    fileprivate mutating func add(_ further: [Control.TracedEvent]) {
+        let others = further.filter { $0.node != node }
+        guard !others.isEmpty else { return }
+        for index in events.indices { events[index].node = node }
+        var all = events
+        for event in others {
+            // An agent repeats what it reported just before it lost its link, perhaps to another node.
+            let isRepeated =
+                event.deviceAt != nil
+                && all.contains { $0.what == event.what && $0.deviceAt == event.deviceAt }
+            if !isRepeated { all.append(event) }
+        }
+        isCut = isCut || all.count > Limits.tracedEvents
+        events = [].joined(with: all.inOrder)
+    }
+}
+
 extension Control.TraceFeed {
     /// What was recorded at all nodes, by its time.
     init(ofNodes parts: [(name: String, feed: Control.TraceFeed)], cursor: TraceCursor) {
         self.init(
-            pushes: parts.flatMap(\.feed.pushes).sorted { ($0.acceptedAt, $0.row) < ($1.acceptedAt, $1.row) },
-            events: parts.flatMap(\.feed.events).inOrder, cursor: cursor.text,
+            pushes: parts.flatMap { part in
+                part.feed.pushes.map { push in
+                    var push = push
+                    push.node = part.name
+                    return push
+                }
+            }.sorted { ($0.acceptedAt, $0.row) < ($1.acceptedAt, $1.row) },
+            events: parts.flatMap { part in
+                part.feed.events.map { event in
+                    var event = event
+                    event.node = part.name
+                    return event
+                }
+            }.inOrder, cursor: cursor.text,
             lost: parts.reduce(0) { $0 + $1.feed.lost })
     }
 }

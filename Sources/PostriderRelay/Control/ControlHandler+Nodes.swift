@@ -31,6 +31,7 @@ extension ControlHandler {
         case .progress(let inquiry):
             queries.nodes.findOwnProgress(inquiry) { respond(Self.answer($0)) }
         case .channels(let query): ChannelRoutes(queries: queries).listHere(query[...], respond)
+        case .traceEvents(let rows): ownTrace(.events(of: rows), respond)
         case .readAccess: access.readAgain(respond)
         case .deviceEvents(let cursor): respond(Self.answer(events.read(after: cursor)))
         case .subscribers(let channels):

@@ -8,10 +8,10 @@ extension ControlHandler {
         guard queries.nodes.cluster != nil else { return ownTrace(query, respond) }
         do throws(QueryError) {
             let question = try question(query)
-            queries.nodes.askAll(.trace(query: String(query))) { answers in
+            queries.nodes.askAll(.trace(query: String(query))) { [queries] answers in
                 if let refusal = answers.refusal { return respond(refusal) }
                 if case .search(_, let last) = question {
-                    respond(Self.merge(answers, last: last))
+                    queries.nodes.findLives(in: answers, last: last) { respond(Self.answer($0, gap: $1)) }
                 } else {
                     respond(Self.merge(answers, after: query))
                 }
@@ -19,12 +19,6 @@ extension ControlHandler {
         } catch {
             respond(Self.refusal(400, error.sentence))
         }
-    }
-
-    private static func merge(_ answers: NodeAnswers, last: Int) -> Answer {
-        let parts = answers.read(as: Control.Trace.self)
-        return answer(
-            Control.Trace(ofNodes: parts.named.map { ($0.node.text, $0.value) }, last: last), gap: parts.gap)
     }
 
     private static func merge(_ answers: NodeAnswers, after query: Substring) -> Answer {
@@ -39,20 +33,24 @@ extension ControlHandler {
     /// Asks the trace of this relay alone.
     func ownTrace(_ query: Substring, _ respond: @escaping Respond) {
         do throws(QueryError) {
-            let question = try question(query)
-            guard context.trace.missing != nil else {
-                return respond(Self.refusal(404, "This relay keeps no trace: set 'trace' to true."))
-            }
-            context.trace.ask(question) { respond(Self.answer($0)) }
+            ownTrace(try question(query), respond)
         } catch {
             respond(Self.refusal(400, error.sentence))
         }
+    }
+
+    func ownTrace(_ question: TraceQuestion, _ respond: @escaping Respond) {
+        guard context.trace.missing != nil else {
+            return respond(Self.refusal(404, "This relay keeps no trace: set 'trace' to true."))
+        }
+        context.trace.ask(question) { respond(Self.answer($0)) }
     }
 
     /// The trace's answer as an HTTP answer.
     static func answer(_ answer: TraceAnswer) -> Answer {
         switch answer {
         case .pushes(let pushes): Self.answer(pushes)
+        case .events(let events): Self.answer(events)
         case .feed(let feed): Self.answer(feed)
         case .progress(let state): Self.answer(state)
         case .failed(let sentence): refusal(503, sentence)

@@ -126,6 +126,8 @@ extension Control {
         public var identity: String?
         /// Set together with ``identity``: the device that reports.
         public var device: String?
+        /// The node of the cluster that has recorded it, if several nodes know of the push; nil without a cluster.
+        public var node: String?
 
         /// Whether the relay was finished with the push after this event.
         public var isEnding: Bool {

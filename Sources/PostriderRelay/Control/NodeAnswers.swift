@@ -55,6 +55,11 @@ struct NodeValues<Value> {
     /// The values without the nodes' names.
     var all: [Value] { named.map(\.value) }
 
+    /// The same values, where these nodes are missing too: they have not answered another question about the same.
+    func missing(_ others: [NodeName]) -> NodeValues {
+        NodeValues(named: named, missing: Set(missing + others).sorted())
+    }
+
     /// One sentence about the nodes that have not answered; nil if all have.
     var gap: String? {
         guard let last = missing.last else { return nil }

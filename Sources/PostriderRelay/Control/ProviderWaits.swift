@@ -54,7 +54,7 @@ final class ProviderWaits {
         switch answer {
         case .progress(let state): waiting.respond(.success(ControlHandler.answer(state).body))
         case .failed(TraceAnswer.busy): waiting.respond(.failure(.tooManyRequests))
-        case .failed, .pushes, .feed: waiting.respond(.failure(.serviceUnavailable))
+        case .failed, .pushes, .events, .feed: waiting.respond(.failure(.serviceUnavailable))
         }
     }
 }

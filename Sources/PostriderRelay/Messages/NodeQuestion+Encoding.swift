@@ -20,6 +20,10 @@ extension NodeQuestion {
         case .trace(let query): output.appendElement(6, query)
         case .readAccess: output.appendField(11, 1)
         case .deviceEvents(let cursor): output.appendElement(12, cursor)
+        case .traceEvents(let rows):
+            output.appendField(13) { output in
+                for row in rows { output.appendField(1, message: row.encode) }
+            }
         case .progress(let inquiry): output.appendField(7, message: inquiry.encode)
         case .lookUp(let lookup): output.appendField(8, message: lookup.encode)
         case .channels(let query): output.appendElement(9, query)
@@ -43,6 +47,7 @@ extension NodeQuestion {
             case 5: question = .remove(try field.device(in: bytes))
             case 11: if try field.uint64() != 0 { question = .readAccess }
             case 12: question = .deviceEvents(after: try field.text(in: bytes))
+            case 13: question = .traceEvents(try rows(bytes.extracting(try field.range())))
             case 6: question = .trace(query: try field.text(in: bytes))
             case 7: question = .progress(try PushInquiry(decoding: bytes.extracting(try field.range())))
             case 8: question = .lookUp(try DeviceLookup(decoding: bytes.extracting(try field.range())))
@@ -72,6 +77,17 @@ extension NodeQuestion {
         return channels
     }
 
+    private static func rows(_ bytes: Span<UInt8>) throws(CourierError) -> [TracedRow] {
+        var reader = ProtobufReader()
+        var rows: [TracedRow] = []
+        while let field = try reader.next(in: bytes) {
+            guard field.number == 1 else { continue }
+            guard rows.count < Limits.tracedPushes else { throw .unknownValue(field: 1) }
+            rows.append(try TracedRow(decoding: bytes.extracting(try field.range())))
+        }
+        return rows
+    }
+
     private static func change(_ bytes: Span<UInt8>) throws(CourierError) -> NodeQuestion {
         var reader = ProtobufReader()
         var (device, body) = (DeviceIdentity?.none, [UInt8]())
@@ -94,12 +110,13 @@ extension PushInquiry {
         output.appendField(3, UInt64(wait.seconds))
         if let topic { output.appendField(4, topic.text) }
         output.appendPresentField(5, (environment?.protobufValue).map(Int64.init))
+        if let known { output.appendField(6, message: known.encode) }
     }
 
     init(decoding bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (identity, stage, seconds) = (NotificationIdentity?.none, PushProgress.Stage?.none, 0)
-        var (topic, environment) = (Topic?.none, Environment?.none)
+        var (topic, environment, known) = (Topic?.none, Environment?.none, TracedRow?.none)
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: identity = try field.notificationIdentity(in: bytes)
@@ -107,6 +124,7 @@ extension PushInquiry {
             case 3: seconds = min(Limits.waitSeconds.most, try field.exactly())
             case 4: topic = try field.topic(in: bytes)
             case 5: environment = try field.environment()
+            case 6: known = try TracedRow(decoding: bytes.extracting(try field.range()))
             default: break
             }
         }
@@ -115,7 +133,35 @@ extension PushInquiry {
         }
         self.init(
             identity: identity, wait: PushWait(for: stage, seconds: seconds), topic: topic,
-            environment: environment)
+            environment: environment, known: known)
+    }
+}
+
+extension TracedRow {
+    func encode(into output: inout [UInt8]) {
+        output.appendField(1, UInt64(bitPattern: row.value))
+        output.appendField(2, identity.bytes)
+        if let device { output.appendField(3, device.bytes) }
+        output.appendField(4, UInt64(bitPattern: acceptedAt.milliseconds))
+    }
+
+    init(decoding bytes: Span<UInt8>) throws(CourierError) {
+        var reader = ProtobufReader()
+        var (row, acceptedAt) = (Int64(0), Int64(0))
+        var (identity, device) = (NotificationIdentity?.none, DeviceIdentity?.none)
+        while let field = try reader.next(in: bytes) {
+            switch field.number {
+            case 1: row = try field.int64()
+            case 2: identity = try field.notificationIdentity(in: bytes)
+            case 3: device = try field.device(in: bytes)
+            case 4: acceptedAt = try field.int64()
+            default: break
+            }
+        }
+        guard let identity else { throw .missingChoice(of: "TracedRow", fields: "identity") }
+        self.init(
+            row: QueueRow(row), identity: identity, device: device,
+            acceptedAt: Moment(milliseconds: acceptedAt))
     }
 }
 

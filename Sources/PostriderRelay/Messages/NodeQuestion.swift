@@ -29,6 +29,8 @@ enum NodeQuestion: Sendable, Equatable {
     case readAccess
     /// The events of the node's devices after this cursor; an empty one is the end.
     case deviceEvents(after: String)
+    /// What the node has recorded of pushes that other nodes have accepted, because it has their devices since then.
+    case traceEvents([TracedRow])
 }
 
 /// A question of how far a push has come.
@@ -38,9 +40,11 @@ struct PushInquiry: Sendable, Equatable {
     /// The app and the environment that it must have; nil for any.
     var topic: Topic?
     var environment: Environment?
+    /// The push, once a node has told which it is: then every node says what it knows of it.
+    var known: TracedRow?
 
     /// The pushes that may be meant.
-    var filter: TraceFilter { TraceFilter(topic: topic, environment: environment) }
+    var filter: TraceFilter { TraceFilter(topic: topic, environment: environment, known: known) }
 }
 
 /// The questions of one node to another, and their answers, which come in pieces.

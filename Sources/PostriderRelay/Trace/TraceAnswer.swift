@@ -2,6 +2,8 @@
 enum TraceAnswer: Sendable {
     /// The pushes that a search has found.
     case pushes(Control.Trace)
+    /// What this node knows of pushes that other nodes have accepted.
+    case events([Control.TracedEvent])
     /// What was recorded since the last answer.
     case feed(Control.TraceFeed)
     /// How far a push has come, for a caller that waited.

@@ -7,6 +7,8 @@ struct TraceFilter: Sendable {
     var device: DeviceIdentity?
     var topic: Topic?
     var environment: Environment?
+    /// The push itself, if a node of the cluster is known to have accepted it.
+    var known: TracedRow?
     /// Only refused pushes.
     var isAboutRefusals = false
 
@@ -38,6 +40,8 @@ enum TraceQuestion: Sendable {
     /// How far the push of this identity has come, if it matches: answered once it has reached the stage, or after some
     /// seconds.
     case wait(NotificationIdentity, PushWait, matching: TraceFilter = TraceFilter())
+    /// What this node knows of pushes that other nodes have accepted.
+    case events(of: [TracedRow])
     /// What was recorded after a position; nil for the current position.
     case feed(after: TracePosition?)
 }

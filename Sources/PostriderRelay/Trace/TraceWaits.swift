@@ -13,9 +13,12 @@ struct TraceWaits {
         /// When its time is over, in monotonic nanoseconds.
         let deadline: UInt64
         fileprivate(set) var progress = PushProgress()
-        /// The push, and the device whose reports count.
-        fileprivate var row: QueueRow?
-        fileprivate var device: DeviceIdentity?
+        /// The push, once it is known.
+        fileprivate(set) var push: TracedRow?
+        /// When the last thing happened to it.
+        fileprivate(set) var latestAt: Moment?
+        /// Whether the search for what was known before has ended. Until then the caller is not told that time is over.
+        fileprivate var isSearched = false
 
         init(
             for identity: NotificationIdentity, _ stage: PushProgress.Stage,
@@ -23,6 +26,18 @@ struct TraceWaits {
         ) {
             (self.identity, self.stage, self.filter) = (identity, stage, filter)
             (self.ticket, self.asker, self.deadline) = (ticket, asker, deadline)
+            if let known = filter.known { follow(known) }
+        }
+
+        fileprivate mutating func follow(_ push: TracedRow) {
+            progress.accepted()
+            self.push = push
+            latestAt = push.acceptedAt
+        }
+
+        fileprivate mutating func take(_ event: Control.TracedEvent) {
+            progress.take(event)
+            latestAt = Moment(milliseconds: max(latestAt?.milliseconds ?? .min, event.at))
         }
 
         /// Whether there is nothing more to wait for.
@@ -36,20 +51,32 @@ struct TraceWaits {
 
     /// How many callers wait.
     var count: Int { waits.count }
-    /// When the time of the first is over; nil if nobody waits.
-    var nextDeadline: UInt64? { waits.values.map(\.deadline).min() }
+    /// When the time of the first is over; nil if nobody waits but for a search.
+    var nextDeadline: UInt64? { waits.values.filter(\.isSearched).map(\.deadline).min() }
 
     /// Adds a caller and returns its key.
     mutating func add(_ wait: Wait) -> UInt64 {
         lastKey += 1
         waits[lastKey] = wait
         identities[wait.identity, default: []].insert(lastKey)
+        if let push = wait.push { rows[push.row, default: []].insert(lastKey) }
         return lastKey
     }
+
+    /// A search has found what this node knows of the push of a caller. Returns the wait if it is over now.
+    mutating func found(_ key: UInt64, _ events: [Control.TracedEvent]) -> Wait? {
+        waits[key]?.isSearched = true
+        for event in events { waits[key]?.take(event) }
+        return settled([key]).first
+    }
+
+    /// The search for a caller has failed. The caller is told of records from now on.
+    mutating func notFound(_ key: UInt64) { waits[key]?.isSearched = true }
 
     /// A search has found the push of a caller. Returns the wait if it is over now.
     mutating func found(_ key: UInt64, _ life: TraceSearch.Life?, refusal: TraceRefusal?) -> Wait? {
         guard waits[key] != nil else { return nil }
+        waits[key]?.isSearched = true
         if let refusal, life == nil {
             waits[key]?.progress.refused(refusal.reason.status, refusal.reason.rawValue)
         }
@@ -58,7 +85,7 @@ struct TraceWaits {
             for (index, event) in life.events.enumerated() {
                 var told = Control.TracedEvent(event, [:])
                 told.text = life.texts[index]
-                waits[key]?.progress.take(told)
+                waits[key]?.take(told)
             }
         }
         return settled([key]).first
@@ -77,14 +104,14 @@ struct TraceWaits {
                 }
             case .event(let event):
                 for key in rows[event.row] ?? [] {
-                    waits[key]?.progress.take(Control.TracedEvent(event, [:]))
+                    waits[key]?.take(Control.TracedEvent(event, [:]))
                     touched.insert(key)
                 }
             case .report(let report):
                 for key in keys(of: report) {
                     var told = Control.TracedEvent(report)
                     if told.what == "merged" { told.other = nil }
-                    waits[key]?.progress.take(told)
+                    waits[key]?.take(told)
                     touched.insert(key)
                 }
             }
@@ -99,7 +126,7 @@ struct TraceWaits {
         for refusal in refusals {
             guard let identity = refusal.identity else { continue }
             for key in identities[identity] ?? []
-            where waits[key]?.row == nil && waits[key]?.filter.matches(refusal) == true {
+            where waits[key]?.push == nil && waits[key]?.filter.matches(refusal) == true {
                 waits[key]?.progress.refused(refusal.reason.status, refusal.reason.rawValue)
                 touched.insert(key)
             }
@@ -109,14 +136,12 @@ struct TraceWaits {
 
     /// Returns the waits whose time is over; for nil, all.
     mutating func takeDue(now: UInt64?) -> [Wait] {
-        let due = waits.filter { _, wait in now.map { wait.deadline <= $0 } ?? true }
+        let due = waits.filter { _, wait in now.map { wait.isSearched && wait.deadline <= $0 } ?? true }
         return due.keys.sorted().compactMap { remove($0) }
     }
 
     private mutating func follow(_ push: TraceAcceptance, _ key: UInt64) {
-        waits[key]?.progress.accepted()
-        waits[key]?.row = push.row
-        waits[key]?.device = push.device
+        waits[key]?.follow(TracedRow(push))
         rows[push.row, default: []].insert(key)
     }
 
@@ -124,12 +149,12 @@ struct TraceWaits {
     private func keys(of push: TraceAcceptance) -> Set<UInt64> {
         var keys = identities[push.identity] ?? []
         if let unique = push.uniqueIdentity { keys.formUnion(identities[unique] ?? []) }
-        return keys.filter { waits[$0]?.row == nil && waits[$0]?.filter.matches(push) == true }
+        return keys.filter { waits[$0]?.push == nil && waits[$0]?.filter.matches(push) == true }
     }
 
     private func keys(of report: TraceReport) -> Set<UInt64> {
         let keys = report.row.value > 0 ? rows[report.row] : identities[report.identity]
-        return (keys ?? []).filter { waits[$0]?.device == report.device }
+        return (keys ?? []).filter { waits[$0]?.push?.device == report.device }
     }
 
     private mutating func settled(_ keys: Set<UInt64>) -> [Wait] {
@@ -140,7 +165,7 @@ struct TraceWaits {
         guard let wait = waits.removeValue(forKey: key) else { return nil }
         identities[wait.identity]?.remove(key)
         if identities[wait.identity]?.isEmpty == true { identities[wait.identity] = nil }
-        if let row = wait.row {
+        if let row = wait.push?.row {
             rows[row]?.remove(key)
             if rows[row]?.isEmpty == true { rows[row] = nil }
         }
@@ -163,6 +188,25 @@ extension Control {
         public var stages: [PushProgress.Stage]
         /// A phrase about where the push is.
         public var position: String
+        /// Between nodes: the push, if the node knows which it is.
+        var push: PushRow?
+        /// Between nodes: when the last thing that the node knows of happened to it.
+        var latestAt: Int64?
+
+        /// This state, as programs get it.
+        var told: PushState {
+            var told = self
+            (told.push, told.latestAt) = (nil, nil)
+            return told
+        }
+    }
+
+    /// A push by its row, between nodes.
+    struct PushRow: Codable, Hashable, Sendable {
+        var row: Int64
+        var identity: String
+        var device: String?
+        var acceptedAt: Int64
     }
 }
 
@@ -171,12 +215,44 @@ extension TraceWaits.Wait {
     var pushState: Control.PushState {
         var told = Control.PushState(
             identity: identity.description, wait: stage, state: "reached", failure: nil,
-            stages: PushProgress.Stage.allCases.filter(progress.stages.contains), position: progress.position)
+            stages: PushProgress.Stage.allCases.filter(progress.stages.contains), position: progress.position,
+            push: push.map { Control.PushRow($0) }, latestAt: latestAt?.milliseconds)
         switch progress.state(of: stage) {
         case .reached: break
         case .underWay: told.state = "underWay"
         case .failed(let reason): (told.state, told.failure) = ("failed", reason)
         }
         return told
+    }
+}
+
+extension Control.PushRow {
+    init(_ push: TracedRow) {
+        self.init(
+            row: push.row.value, identity: push.identity.description, device: push.device?.description,
+            acceptedAt: push.acceptedAt.milliseconds)
+    }
+
+    /// The push that a node has told; nil if that is none.
+    var traced: TracedRow? {
+        NotificationIdentity(identity).map { identity in
+            TracedRow(
+                row: QueueRow(row), identity: identity, device: device.flatMap(DeviceIdentity.init(hex:)),
+                acceptedAt: Moment(milliseconds: acceptedAt))
+        }
+    }
+}
+
+extension Control.TracedPush {
+    /// The push as other nodes have to know it; nil if that is none.
+    var traced: TracedRow? {
+        Control.PushRow(row: row, identity: identity, device: device, acceptedAt: acceptedAt).traced
+    }
+}
+
+extension TracedRow {
+    init(_ push: TraceAcceptance) {
+        self.init(
+            row: push.row, identity: push.identity, device: push.device, acceptedAt: push.moment)
     }
 }

@@ -22,11 +22,28 @@ final class TraceWriter {
 
     /// A search, and who asked for it.
     private struct Search {
-        var search: TraceSearch
+        var reader: Reader
         let ticket: UInt64
         let asker: Int
         /// The key of the wait that begins with it; nil if it is only a search.
         var wait: UInt64?
+    }
+
+    private enum Reader {
+        case lives(TraceSearch)
+        case events(TraceEventSearch)
+
+        /// Reads one segment. Returns true if it was the last.
+        mutating func step(_ store: any TraceStore) throws(StoreError) -> Bool {
+            switch self {
+            case .lives(var search):
+                defer { self = .lives(search) }
+                return try search.step(store)
+            case .events(var search):
+                defer { self = .events(search) }
+                return try search.step(store)
+            }
+        }
     }
 
     /// A writer of `store`, in which it records the relay's start. `post` sends a message to a shard; `onClosed` is
@@ -92,19 +109,31 @@ final class TraceWriter {
         guard !searches.isEmpty else { return }
         var asked = searches.removeFirst()
         do throws(StoreError) {
-            guard try asked.search.step(store) else { return searches.insert(asked, at: 0) }
-            let refusals = try refusals(asked.search)
-            if let wait = asked.wait {
-                let settled = waits.found(wait, asked.search.found.last, refusal: refusals.last)
-                answer(settled.map { [$0] } ?? [])
-            } else {
-                let answer = Control.Trace(asked.search, losses, refusals: refusals, sample: sample)
-                reply(.pushes(answer), asked.ticket, asked.asker)
+            guard try asked.reader.step(store) else { return searches.insert(asked, at: 0) }
+            switch asked.reader {
+            case .lives(let search): try ended(search, asked)
+            case .events(let search):
+                guard let wait = asked.wait else {
+                    return reply(.events(search.events), asked.ticket, asked.asker)
+                }
+                answer(waits.found(wait, search.events).map { [$0] } ?? [])
             }
         } catch {
-            // A caller that waits is told of records from now on.
-            guard asked.wait == nil else { return }
-            reply(.failed(error.description), asked.ticket, asked.asker)
+            guard let wait = asked.wait else {
+                return reply(.failed(error.description), asked.ticket, asked.asker)
+            }
+            waits.notFound(wait)
+        }
+    }
+
+    private func ended(_ search: TraceSearch, _ asked: Search) throws(StoreError) {
+        let refusals = try refusals(search)
+        if let wait = asked.wait {
+            let settled = waits.found(wait, search.found.last, refusal: refusals.last)
+            answer(settled.map { [$0] } ?? [])
+        } else {
+            let answer = Control.Trace(search, losses, refusals: refusals, sample: sample)
+            reply(.pushes(answer), asked.ticket, asked.asker)
         }
     }
 
@@ -116,15 +145,20 @@ final class TraceWriter {
         writeDown()
         switch question {
         case .search(let filter, let last):
-            guard searches.count < Limits.traceQuestions else {
-                return reply(.failed(TraceAnswer.busy), ticket, asker)
-            }
-            let search = TraceSearch(filter, last: last, in: store)
-            searches.append(Search(search: search, ticket: ticket, asker: asker))
+            search(.lives(TraceSearch(filter, last: last, in: store)), ticket, asker)
+        case .events(let rows):
+            search(.events(TraceEventSearch(rows, in: store, isAboutOthers: true)), ticket, asker)
         case .wait(let identity, let wait, let filter): self.wait(for: identity, wait, filter, ticket, asker)
         case .feed(let position):
             reply(feed(after: position ?? store.end), ticket, asker)
         }
+    }
+
+    private func search(_ reader: Reader, _ ticket: UInt64, _ asker: Int) {
+        guard searches.count < Limits.traceQuestions else {
+            return reply(.failed(TraceAnswer.busy), ticket, asker)
+        }
+        searches.append(Search(reader: reader, ticket: ticket, asker: asker))
     }
 
     /// Adds a waiting caller, and searches for what is already known.
@@ -142,8 +176,13 @@ final class TraceWriter {
         )
         var filter = filter
         filter.identity = identity
-        let search = TraceSearch(filter, last: 1, in: store, seeksNames: false)
-        searches.append(Search(search: search, ticket: ticket, asker: asker, wait: number))
+        let reader: Reader =
+            if let known = filter.known {
+                .events(TraceEventSearch([known], in: store, isAboutOthers: false))
+            } else {
+                .lives(TraceSearch(filter, last: 1, in: store, seeksNames: false))
+            }
+        searches.append(Search(reader: reader, ticket: ticket, asker: asker, wait: number))
     }
 
     /// The refusals for a search.

@@ -19,7 +19,11 @@ enum TraceListing {
             ("state", state(of: push)),
         ]
         let head = facts.filter { !$0.1.isEmpty }.map { Listing.fact($0, Listing.printable($1), from: 10) }
-        let table = Listing.columns(["MOMENT", "AFTER", "WHAT"], rows(of: push, in: trace))
+        let rows = rows(of: push, in: trace)
+        let table =
+            push.events.contains { $0.node != nil }
+            ? Listing.columns(["MOMENT", "AFTER", "NODE", "WHAT"], rows)
+            : Listing.columns(["MOMENT", "AFTER", "WHAT"], rows.map { [$0[0], $0[1], $0[3]] })
         let note = push.isCut ? "\nThere were more events; the last one is the last." : ""
         return head.joined(separator: "\n") + "\n\n" + table + note + losses(of: trace)
     }
@@ -58,8 +62,9 @@ enum TraceListing {
     static func line(_ event: TraceFollower.Event) -> String {
         let what = event.event.map(words) ?? accepted(event.push)
         let after = event.event == nil ? "" : " (\(duration(event.at - event.push.acceptedAt)))"
-        return Listing.printable(
-            "\(Listing.preciseTime(event.at))  \(event.push.identity)  \(event.push.topic)  \(what)\(after)")
+        let node = (event.event?.node ?? event.push.node).map { " at node \($0)" } ?? ""
+        let push = "\(event.push.identity)  \(event.push.topic)"
+        return Listing.printable("\(Listing.preciseTime(event.at))  \(push)  \(what)\(after)\(node)")
     }
 
     /// The state of a push in one word.
@@ -87,20 +92,23 @@ enum TraceListing {
 
     private static func count(_ devices: UInt64) -> String { "\(devices) device\(devices == 1 ? "" : "s")" }
 
+    /// Time, duration, node and words of each event.
     private static func rows(of push: Control.TracedPush, in trace: Control.Trace) -> [[String]] {
         let isOver = push.events.contains(where: \.isEnding)
         let end = isOver ? push.events.map(\.at).max() ?? .max : .max
         let starts = trace.starts.filter { $0 >= push.acceptedAt && $0 <= end }
-            .map { (at: $0, text: "the relay was started again") }
+            .map { (at: $0, node: "", text: "the relay was started again") }
         // The events are in the order in which they happened, which differs from the order of their times if the
         // clock was set back. At equal times, a start comes after what the relay reported before it.
         var rest = starts[...]
-        var rows = [(at: push.acceptedAt, text: accepted(push))]
+        var rows = [(at: push.acceptedAt, node: push.node ?? "", text: accepted(push))]
         for event in push.events {
             while let start = rest.first, start.at < event.at { rows.append(rest.removeFirst()) }
-            rows.append((event.at, words(event)))
+            rows.append((event.at, event.node ?? "", words(event)))
         }
-        return (rows + rest).map { [Listing.preciseTime($0.at), duration($0.at - push.acceptedAt), $0.text] }
+        return (rows + rest).map {
+            [Listing.preciseTime($0.at), duration($0.at - push.acceptedAt), $0.node, $0.text]
+        }
     }
 
     private static func accepted(_ push: Control.TracedPush) -> String {

@@ -36,6 +36,7 @@ final class FixtureNode {
     private var outgoing: [NodeMessage] = []
     private var wires = FixtureWires()
     let clock: FixtureNodeClock
+    let trace: FixtureTrace?
     /// What happens to the node as soon as it runs.
     var later: [() -> Void] = []
     /// When the ledger tries removals again.
@@ -65,6 +66,7 @@ final class FixtureNode {
         self.name = name
         self.fixture = fixture
         clock = FixtureNodeClock(fixture.clock)
+        trace = fixture.hasTraces ? FixtureTrace(clock) : nil
         member = MemoryClusterStore(fixture.database, name: name, address: "\(name):1")
         mail = Array(repeating: [], count: count)
         let policies = PolicyInForce(Provider.shared.authority)
@@ -93,7 +95,7 @@ final class FixtureNode {
             let context = ShardContext(
                 index: index, scheduler: clock, outbox: outbox, rows: rows,
                 codec: try DeviceTokenCodec(secrets: [Provider.secret]), policies: policies,
-                random: Numbers(), log: .none)
+                random: Numbers(), trace: trace?.recorder(ofShard: index) ?? TraceRecorder(), log: .none)
             let shard = Shard(
                 context, settings, migrator: ConnectionMigrator(detach: { _ in nil }, adopt: { _ in nil }),
                 onLeft: { [unowned self] in
@@ -104,6 +106,7 @@ final class FixtureNode {
             shard.start()
             shards.append(shard)
         }
+        trace?.post = { [unowned self] in mail[$1].append($0) }
         events.append(.ready)
         work.turn(at: fixture.clock.now)
     }
@@ -233,7 +236,7 @@ final class FixtureNode {
     /// anything was.
     func turn(_ portion: (Int) -> Int = { $0 }) -> Bool {
         guard isAwake else { return false }
-        var hasWorked = !later.isEmpty
+        var hasWorked = trace?.turn() == true || !later.isEmpty
         for happening in Self.take(&later, { $0 }) { happening() }
         for request in Self.take(&requests, portion) {
             hasWorked = true
@@ -271,13 +274,6 @@ final class FixtureNode {
             }
         }
         return hasWorked
-    }
-
-    /// Removes and returns the first of what waits.
-    static func take<Element>(_ waiting: inout [Element], _ portion: (Int) -> Int) -> [Element] {
-        let some = Array(waiting.prefix(portion(waiting.count)))
-        waiting.removeFirst(some.count)
-        return some
     }
 
     private func take(_ event: NodeEvent) {

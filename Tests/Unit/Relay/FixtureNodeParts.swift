@@ -50,6 +50,15 @@ struct FixtureWires {
     }
 }
 
+extension FixtureNode {
+    /// Removes and returns the first of what waits.
+    static func take<Element>(_ waiting: inout [Element], _ portion: (Int) -> Int) -> [Element] {
+        let some = Array(waiting.prefix(portion(waiting.count)))
+        waiting.removeFirst(some.count)
+        return some
+    }
+}
+
 /// The clock of one node: its timers do not fire while the node is paused, and not after its end.
 final class FixtureNodeClock: Scheduler {
     private let clock: HandClock
@@ -144,4 +153,37 @@ final class FixtureStore: PartitionStore {
     }
 
     func close() {}
+}
+
+/// The trace of one node, in memory.
+final class FixtureTrace {
+    /// Posts a message to a shard.
+    var post: (ShardMessage, Int) -> Void = { _, _ in }
+    private let losses = TraceLosses()
+    private var requests: [TraceRequest] = []
+    private let clock: FixtureNodeClock
+    private lazy var writer = TraceWriter(
+        MemoryTrace(), sample: 1, losses: losses, log: .none,
+        now: Moment(milliseconds: clock.wallMilliseconds), readClock: { [clock] in clock.now },
+        post: { [unowned self] in post($0, $1) }, onClosed: {})
+
+    init(_ clock: FixtureNodeClock) { self.clock = clock }
+
+    func recorder(ofShard shard: Int) -> TraceRecorder {
+        TraceRecorder(ofShard: shard, sample: 1, losses: losses) { [unowned self] in
+            requests.append($0)
+            return true
+        }
+    }
+
+    /// Writes what was recorded, and answers. Returns whether there was anything.
+    func turn() -> Bool {
+        let some = requests
+        requests = []
+        writer.receive(some)
+        while writer.hasWork { writer.work() }
+        let isDue = writer.nextDeadline.map { $0 <= clock.now } ?? false
+        if isDue { writer.expire() }
+        return !some.isEmpty || isDue
+    }
 }

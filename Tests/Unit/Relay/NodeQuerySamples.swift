@@ -20,17 +20,26 @@ enum NodeQuerySamples {
         return lookup
     }
 
+    private static let rows = [
+        TracedRow(
+            row: QueueRow(1 << 41), identity: identity, device: Samples.device, acceptedAt: Samples.now),
+        TracedRow(
+            row: QueueRow(0), identity: identity, device: nil, acceptedAt: Moment(milliseconds: 0)),
+    ]
+
     static let questions: [NodeQuestion] = [
         .status, .labels([]), .labels(["kiosk", ""]), .devices(query: ""), .devices(query: "tag=lobby"),
         .change(Samples.device, Array("{}".utf8)),
         .change(Samples.device, []), .remove(Samples.device), .trace(query: ""),
-        .trace(query: "follow=a@1:2"), .deviceEvents(after: ""), .deviceEvents(after: "5:1"), .channels(query: "topic=a"), .subscribers([]), .readAccess,
+        .trace(query: "follow=a@1:2"), .deviceEvents(after: ""), .deviceEvents(after: "5:1"), .traceEvents([]),
+        .traceEvents(rows), .channels(query: "topic=a"), .subscribers([]), .readAccess,
         .subscribers([ChannelIdentity(high: 1, low: 2), ChannelIdentity(high: 0, low: 0)]),
         .progress(PushInquiry(identity: identity, wait: PushWait(for: .shown, seconds: 0))),
         .progress(
             PushInquiry(
                 identity: identity, wait: PushWait(for: .done, seconds: 60), topic: Samples.topic,
                 environment: .production)),
+        .progress(PushInquiry(identity: identity, wait: PushWait(for: .done, seconds: 1), known: rows[0])),
         .lookUp(lookup(isAll: true, after: nil)), .lookUp(lookup(isAll: false, after: "kiosk")),
     ]
 

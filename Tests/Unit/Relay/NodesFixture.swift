@@ -15,6 +15,8 @@ final class NodesFixture {
     let database: MemoryCluster
     /// A fault that somebody has built into the nodes.
     let fault: NodesFault?
+    /// Whether the nodes keep a trace.
+    let hasTraces: Bool
     private(set) var nodes: [NodeName: FixtureNode] = [:]
     /// What is wrong, as the nodes have found out themselves.
     var flaw: String?
@@ -22,7 +24,8 @@ final class NodesFixture {
     /// Devices, each of a partition of its own, whose app has registered.
     let devices: [DeviceIdentity]
 
-    init(partitions: Int = Partition.count, fault: NodesFault? = nil) {
+    init(partitions: Int = Partition.count, fault: NodesFault? = nil, hasTraces: Bool = false) {
+        self.hasTraces = hasTraces
         database = MemoryCluster(partitions: partitions)
         self.fault = fault
         devices = (0..<16).map {
