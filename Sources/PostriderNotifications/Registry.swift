@@ -257,9 +257,10 @@ public enum RegistryChange: Hashable, Sendable {
     case putSendToken(SendTokenRecord)
     /// Removes a token of plain sends. It is no error if it does not exist.
     case removeSendToken(name: String)
-    /// Notes that so many devices have enrolled with the key of this digest. If more are known, or there is no such
-    /// key, it changes nothing.
-    case countEnrolments(digest: [UInt8], used: Int)
+    /// Counts a use of the enrolment key with this digest by a device that is about to be added. If the device exists,
+    /// it was counted; then, and if there is no such key, it changes nothing. A key that has no uses left makes it fail
+    /// with ``StoreError/Kind/usedUp``, together with all changes that are applied with it.
+    case useEnrolmentKey(digest: [UInt8], by: DeviceIdentity)
     /// Adds a channel, or replaces the one with its identity.
     case putChannel(ChannelRecord)
     /// Removes a channel with its broadcast. It is no error if it does not exist.

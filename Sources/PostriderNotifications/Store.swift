@@ -202,6 +202,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case misplaced
         /// The change contradicts the existing content, such as a row number or the name of a copy that is in use.
         case conflict
+        /// An enrolment key has no uses left. Nothing was written.
+        case usedUp
     }
 
     /// The kind of the failure.

@@ -86,13 +86,7 @@ enum RegistryStatements {
         case .removeEnrolmentKey(let name): [remove(from: "enrolment_key", where: "name", name)]
         case .putSendToken(let record): [put(record)]
         case .removeSendToken(let name): [remove(from: "send_token", where: "name", name)]
-        case .countEnrolments(let digest, let used):
-            [
-                Request("UPDATE enrolment_key SET used = greatest(used, $1) WHERE digest = $2") {
-                    $0.add(Int64(used))
-                    $0.add(digest)
-                }
-            ]
+        case .useEnrolmentKey(let digest, let device): [use(digest, by: device)]
         case .putChannel(let record): [ChannelStatements.put(record)]
         case .removeChannel(let identity):
             [
@@ -101,6 +95,21 @@ enum RegistryStatements {
             ]
         case .putBroadcast(let broadcast): [ChannelStatements.put(broadcast)]
         case .removeBroadcast(let channel): [remove(from: "broadcast", where: "channel", channel.bytes)]
+        }
+    }
+
+    /// Divides by zero if the key has no uses left. Of two nodes that use a key at the same time, one waits for the
+    /// other's transaction, and then sees what that has counted.
+    private static func use(_ digest: [UInt8], by device: DeviceIdentity) -> Request {
+        Request(
+            """
+            UPDATE enrolment_key SET used = CASE WHEN uses IS NULL OR used < uses THEN used + 1
+                ELSE 1 / (used - used) END
+            WHERE digest = $1 AND NOT EXISTS (SELECT 1 FROM device WHERE identity = $2)
+            """
+        ) {
+            $0.add(digest)
+            $0.add(device.bytes)
         }
     }
 

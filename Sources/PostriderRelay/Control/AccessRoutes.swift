@@ -49,6 +49,7 @@ final class AccessRoutes {
         topics = Dictionary(registry.topics.map { ($0.topic, $0) }, uniquingKeysWith: { $1 })
         enrolmentKeys = Dictionary(registry.enrolmentKeys.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
         sendTokens = Dictionary(registry.sendTokens.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+        context.enrolmentUses.learn(registry.enrolmentKeys)
     }
 
     /// Answers a request. Returns false if the request is about something else.

@@ -126,9 +126,10 @@ final class DeviceConnections {
     }
 
     /// The home's answer for a device that enrolled over a connection of this shard.
-    func enrolled(_ address: ReplyAddress, _ identity: DeviceIdentity, isDurable: Bool) {
-        sessions[address.connection]?.enrolled(
-            address.stream, isDurable ? .success(identity) : .failure(.notDurable))
+    func enrolled(_ address: ReplyAddress, _ identity: DeviceIdentity, _ refusal: EnrolmentRefusal?) {
+        guard let session = sessions[address.connection] else { return }
+        if let refusal, case .usedUp = refusal { note(refusal, session) }
+        session.enrolled(address.stream, refusal.map { .failure($0) } ?? .success(identity))
     }
 
     // MARK: Hello

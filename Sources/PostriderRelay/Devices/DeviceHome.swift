@@ -266,20 +266,18 @@ final class DeviceHome {
     /// A device whose home is this shard has enrolled on any shard.
     func enrol(_ record: DeviceRecord, _ tags: [DeviceTag], _ key: [UInt8], _ address: ReplyAddress) {
         let label = DeviceLabel(device: record.identity, tags: tags)
-        let used = context.enrolmentUses.count(of: key)
-        let device = [RegistryChange.putDevice(record), .countEnrolments(digest: key, used: used)]
+        // The store decides whether the key has a use left: other nodes of a cluster count there, too.
+        let device = [RegistryChange.useEnrolmentKey(digest: key, by: record.identity), .putDevice(record)]
         changes.apply(device + (tags.isEmpty ? [] : [.putLabel(label)])) {
             [unowned self] result in
-            let isDurable = result.isSuccess
-            if isDurable, !context.isElsewhere(record.identity) {
+            let refusal = result.failure.map { context.refuseEnrolment(with: key, $0) }
+            if refusal == nil, !context.isElsewhere(record.identity) {
                 let entry = DeviceEntry(record)
                 entries[record.identity] = entry
                 context.outbox.send(.control(.enrolled(record, tags)), to: 0)
                 tell(.enrolled, of: entry)
-            } else if !isDurable {
-                context.enrolmentUses.giveBack(key)
             }
-            let message = DeviceLifecycleMessage.enrolled(address, record.identity, isDurable: isDurable)
+            let message = DeviceLifecycleMessage.enrolled(address, record.identity, refusal)
             context.outbox.send(.device(message), to: Int(address.shard))
         }
     }

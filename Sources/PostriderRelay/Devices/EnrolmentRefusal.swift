@@ -1,6 +1,7 @@
 import FoundationEssentials
 import PostriderCourier
 import PostriderNotifications
+import PostriderProviderAPI
 
 /// Why a device is not enrolled.
 enum EnrolmentRefusal: Error {
@@ -56,5 +57,17 @@ enum EnrolmentRefusal: Error {
 
     private static func time(_ moment: Moment) -> String {
         Date(timeIntervalSince1970: Double(moment.milliseconds) / 1000).formatted(.iso8601)
+    }
+}
+
+extension ShardContext {
+    /// A device could not be stored that wanted to enrol with the key of this digest, whose use is given back. Returns
+    /// why.
+    func refuseEnrolment(with digest: [UInt8], _ error: StoreError) -> EnrolmentRefusal {
+        enrolmentUses.giveBack(digest)
+        guard error.kind == .usedUp, let key = policy.enrolmentKeys.first(where: { $0.digest == digest })
+        else { return .notDurable }
+        enrolmentUses.useUp(key)
+        return .usedUp(key: key.name, uses: key.uses ?? 0)
     }
 }

@@ -1,9 +1,9 @@
 import PostriderNotifications
 import Synchronization
 
-/// How often each enrolment key was used, shared by all shards, so that a key is used no more often than it may. A use
-/// is taken before the device is stored, and given back if that fails. The registry notes the count together with the
-/// device; a crash can leave it too high by devices that were not stored, and never too low.
+/// How often each enrolment key was used, as far as this relay knows, shared by all shards: what the store had, and
+/// what was used here since. A use is taken before the device is stored, and given back if that fails. The store counts
+/// it together with the device, over all nodes of a cluster, and has the last word.
 final class EnrolmentUses: Sendable {
     /// The uses by the key's digest.
     private let counts: Mutex<[[UInt8]: Int]>
@@ -27,6 +27,20 @@ final class EnrolmentUses: Sendable {
         counts.withLock { counts in
             guard let count = counts[digest] else { return }
             counts[digest] = max(0, count - 1)
+        }
+    }
+
+    /// The store says that the key has no uses left: other nodes of the cluster have used it, too.
+    func useUp(_ key: EnrolmentKeyRecord) {
+        var key = key
+        key.used = key.uses ?? 0
+        learn([key])
+    }
+
+    /// Takes over what the store knows, which has the uses at other nodes.
+    func learn(_ keys: [EnrolmentKeyRecord]) {
+        counts.withLock { counts in
+            for key in keys where key.used > counts[key.digest] ?? 0 { counts[key.digest] = key.used }
         }
     }
 

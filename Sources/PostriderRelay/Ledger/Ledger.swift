@@ -128,7 +128,8 @@ final class Ledger {
 
     private func changeAlone(_ order: LedgerBatch.RegistryOrder) {
         store.apply(order.changes) { [self] result in
-            if case .failure(let error) = result {
+            // A device that comes too late for a key is told so, and is no failure of the store.
+            if case .failure(let error) = result, error.kind != .usedUp {
                 log.error("the registry was not changed: \(error)", kind: "registry: \(error)")
             }
             post(.registry(.applied(ticket: order.ticket, result)), order.shard)
@@ -217,7 +218,7 @@ extension StoreError {
     var rejection: Rejection {
         switch kind {
         case .full, .inputOutput, .busy, .unreachable, .fenced, .misplaced: .serviceUnavailable
-        case .unusable, .conflict: .internalServerError
+        case .unusable, .conflict, .usedUp: .internalServerError
         }
     }
 }

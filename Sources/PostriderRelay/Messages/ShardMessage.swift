@@ -57,7 +57,7 @@ enum DeviceLifecycleMessage: Sendable {
     /// To the home: a device has enrolled, with these tags and the key of this digest; make it durable, then answer.
     case enrol(DeviceRecord, [DeviceTag], key: [UInt8], ReplyAddress)
     /// To the shard on which the device enrolled: the answer.
-    case enrolled(ReplyAddress, DeviceIdentity, isDurable: Bool)
+    case enrolled(ReplyAddress, DeviceIdentity, EnrolmentRefusal?)
     /// To the home: a device has sent this hello on another shard. Its connection is in ``ConnectionsInTransit`` under
     /// this number.
     case arrived(Hello, connection: UInt64)

@@ -221,9 +221,9 @@ final class Shard {
     private func handle(_ message: DeviceLifecycleMessage) {
         switch message {
         case .enrol(let record, let tags, let key, let address): home.enrol(record, tags, key, address)
-        case .enrolled(let address, let device, let isDurable):
-            devices.enrolled(address, device, isDurable: isDurable)
-            web.enrolled(address, device, isDurable: isDurable)
+        case .enrolled(let address, let device, let refusal):
+            devices.enrolled(address, device, refusal)
+            web.enrolled(address, device, refusal)
         case .arrived(let hello, let connection): devices.adopt(connection, hello)
         }
     }

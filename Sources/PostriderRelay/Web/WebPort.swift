@@ -199,9 +199,10 @@ final class WebPort {
     }
 
     /// The answer for a browser that enrolled over a WebSocket of this shard.
-    func enrolled(_ address: ReplyAddress, _ device: DeviceIdentity, isDurable: Bool) {
+    func enrolled(_ address: ReplyAddress, _ device: DeviceIdentity, _ refusal: EnrolmentRefusal?) {
         guard let session = sessions[address.connection], let identity = session.presented else { return }
-        guard isDurable, let entry = devices.entries[device] else {
+        if case .usedUp? = refusal { return refuse(session, "used-up enrolment key") }
+        guard refusal == nil, let entry = devices.entries[device] else {
             return session.leave(
                 .overloaded, retryAfterMilliseconds: 5_000, "devices cannot be stored now")
         }

@@ -4,7 +4,8 @@ package import PostriderNotifications
 struct EnrolmentKeyTable {
     private let putKey: Statement
     private let removeKey: Statement
-    private let countUses: Statement
+    private let isUsedUp: Statement
+    private let countUse: Statement
 
     /// The migration that adds the bounds of a key. Existing keys have none.
     static let schemaStep = """
@@ -17,7 +18,10 @@ struct EnrolmentKeyTable {
     init(_ database: Database) throws(StoreError) {
         putKey = try database.prepare("REPLACE INTO enrolment_key VALUES (?,?,?,?,?,?,?,?)")
         removeKey = try database.prepare("DELETE FROM enrolment_key WHERE name = ?")
-        countUses = try database.prepare("UPDATE enrolment_key SET used = max(used, ?) WHERE digest = ?")
+        // A device that exists was counted when it was added.
+        let ofNewDevice = "digest = ?1 AND NOT EXISTS (SELECT 1 FROM device WHERE identity = ?2)"
+        isUsedUp = try database.prepare("SELECT 1 FROM enrolment_key WHERE used >= uses AND \(ofNewDevice)")
+        countUse = try database.prepare("UPDATE enrolment_key SET used = used + 1 WHERE \(ofNewDevice)")
     }
 
     func put(_ record: EnrolmentKeyRecord) throws(StoreError) {
@@ -37,10 +41,15 @@ struct EnrolmentKeyTable {
         try removeKey.run()
     }
 
-    func count(_ used: Int, of digest: [UInt8]) throws(StoreError) {
-        countUses.bind(Int64(used))
-        countUses.bind(digest)
-        try countUses.run()
+    func use(_ digest: [UInt8], by device: DeviceIdentity) throws(StoreError) {
+        isUsedUp.bind(digest)
+        isUsedUp.bind(device.inlineBytes.span)
+        let hasNone = try isUsedUp.step()
+        isUsedUp.reset()
+        guard !hasNone else { throw .usedUp }
+        countUse.bind(digest)
+        countUse.bind(device.inlineBytes.span)
+        try countUse.run()
     }
 }
 

@@ -59,8 +59,12 @@ public final class MemoryPartitionStore: PartitionStore {
         } catch {
             return completion(.failure(error))
         }
-        if changes.contains(where: { $0.scope == .shared }) { cluster.countChange() }
-        store.apply(changes.filter { $0.scope != .run }, completion: completion)
+        store.apply(changes.filter { $0.scope != .run }) { [cluster] result in
+            if case .success = result, changes.contains(where: { $0.scope == .shared }) {
+                cluster.countChange()
+            }
+            completion(result)
+        }
     }
 
     /// Applies a batch to the queue, all or nothing.

@@ -61,7 +61,7 @@ public final class MemoryStore: Store {
         completion(
             Result { () throws(StoreError) in
                 try checkFence()
-                for change in changes { disk.registry.apply(change) }
+                try disk.registry.apply(changes)
             }
         )
     }

@@ -1,4 +1,4 @@
-import PostriderNotifications
+public import PostriderNotifications
 
 extension Registry {
     /// Applies one change. This method specifies what each change means. Records are kept in the order in which
@@ -57,10 +57,7 @@ extension Registry {
             sendTokens.put(record, by: \.name.bytes)
         case .removeSendToken(let name):
             sendTokens.removeAll { $0.name.bytes == name.bytes }
-        case .countEnrolments(let digest, let used):
-            for index in enrolmentKeys.indices where enrolmentKeys[index].digest == digest {
-                enrolmentKeys[index].used = max(enrolmentKeys[index].used, used)
-            }
+        case .useEnrolmentKey(let digest, let device): countUse(of: digest, by: device)
         case .putChannel(let record):
             channels.put(record, by: \.identity.bytes)
         case .removeChannel(let identity):
@@ -72,6 +69,47 @@ extension Registry {
         case .removeBroadcast(let channel):
             broadcasts.removeAll { $0.channel == channel }
         }
+    }
+
+    private mutating func countUse(of digest: [UInt8], by device: DeviceIdentity) {
+        guard !devices.place(of: device.bytes, by: \.identity.bytes).isTaken else { return }
+        for index in enrolmentKeys.indices where enrolmentKeys[index].digest == digest {
+            enrolmentKeys[index].used += 1
+        }
+    }
+
+    /// Applies changes in order, all or none.
+    ///
+    /// - Throws: ``StoreError/usedUp`` if an enrolment key has no uses left.
+    mutating func apply(_ changes: [RegistryChange]) throws(StoreError) {
+        let mayFail = changes.contains { if case .useEnrolmentKey = $0 { true } else { false } }
+        guard mayFail else {
+            for change in changes { apply(change) }
+            return
+        }
+        var changed = self
+        for change in changes {
+            if changed.isExhausted(for: change) { throw .usedUp }
+            changed.apply(change)
+        }
+        self = changed
+    }
+
+    /// Whether a change uses an enrolment key that has no uses left.
+    private func isExhausted(for change: RegistryChange) -> Bool {
+        guard case .useEnrolmentKey(let digest, let device) = change,
+            !devices.place(of: device.bytes, by: \.identity.bytes).isTaken
+        else { return false }
+        return enrolmentKeys.contains { key in
+            key.digest == digest && key.uses.map { key.used >= $0 } ?? false
+        }
+    }
+}
+
+extension StoreError {
+    /// The error for an enrolment key that has no uses left.
+    public static var usedUp: StoreError {
+        StoreError(.usedUp, "As many devices have enrolled with the key as may: make another one.")
     }
 }
 

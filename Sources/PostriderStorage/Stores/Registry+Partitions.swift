@@ -25,7 +25,7 @@ extension RegistryChange {
         case .putWebSubscription(let subscription): .device(subscription.device)
         case .putChannel, .removeChannel, .putBroadcast, .removeBroadcast: .channels
         case .addTokenSecret, .putProviderKey, .removeProviderKey, .putTopic, .removeTopic,
-            .putEnrolmentKey, .removeEnrolmentKey, .countEnrolments, .putSendToken, .removeSendToken:
+            .putEnrolmentKey, .removeEnrolmentKey, .useEnrolmentKey, .putSendToken, .removeSendToken:
             .shared
         case .noteRun: .run
         }

@@ -223,7 +223,7 @@ final class RegistryFile: DatabaseFile {
         case .removeEnrolmentKey(let name): try enrolmentKeys.remove(name)
         case .putSendToken(let record): try sendTokens.put(record)
         case .removeSendToken(let name): try sendTokens.remove(name)
-        case .countEnrolments(let digest, let used): try enrolmentKeys.count(used, of: digest)
+        case .useEnrolmentKey(let digest, let device): try enrolmentKeys.use(digest, by: device)
         case .putChannel(let record): try channels.put(record)
         case .removeChannel(let identity): try channels.remove(identity)
         case .putBroadcast(let broadcast): try channels.put(broadcast)

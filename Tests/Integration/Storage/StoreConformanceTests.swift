@@ -242,8 +242,8 @@ import Testing
             .putEnrolmentKey(enrolmentKey("\u{e9}", 2)), .putEnrolmentKey(enrolmentKey("z", 3)),
             .putEnrolmentKey(enrolmentKey("z", 4)), .putEnrolmentKey(enrolmentKey("y", 5)),
             .removeEnrolmentKey(name: "y"), .removeEnrolmentKey(name: "nobody"),
-            .countEnrolments(digest: [2, 0, 255], used: 3), .countEnrolments(digest: [2, 0, 255], used: 2),
-            .countEnrolments(digest: [7], used: 1),
+            .useEnrolmentKey(digest: [2, 0, 255], by: device(2).identity),
+            .useEnrolmentKey(digest: [7], by: device(1).identity),
         ] + channelChanges()
     }
 
@@ -266,7 +266,6 @@ import Testing
             TopicRecord(topic: try #require(Topic("com.example.a")), team: "U", takesBroadcasts: false)
         ]
         registry.enrolmentKeys = [("e\u{301}", 1), ("z", 4), ("\u{e9}", 2)].map(enrolmentKey)
-        registry.enrolmentKeys[2].used = 3
         registry.channels = [try channel(1), try channel(2, .nothing)]
         registry.broadcasts = [try broadcast(1, "{\"a\":\"ü\"}")]
         return registry

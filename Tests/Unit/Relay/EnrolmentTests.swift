@@ -72,6 +72,20 @@ struct EnrolmentTests {
         #expect(fixture.shard.directory[named]?.label.tags.map(\.text) == ["fleet", "lobby"])
     }
 
+    @Test("with a key whose last use another node has had meanwhile is refused, and the next one at once")
+    func usedUpElsewhere() throws {
+        let fixture = try DeviceFixture()
+        let call = try enrol(fixture, tags: [])
+        fixture.ledger.refusal = StoreError(.usedUp, "The key has no uses left.")
+        try fixture.commit(isDurable: false)
+        try call.exchange()
+        #expect(call.status == .permissionDenied)
+        let sentence = EnrolmentRefusal.usedUp(key: "fleet", uses: 0).sentence
+        #expect(sentence.hasPrefix("The enrolment key fleet was for"))
+        #expect(fixture.shard.directory.find("phone") == nil)
+        #expect(fixture.logged.last { $0.level == .notice }?.text.contains("fleet is used up") == true)
+    }
+
     @Test(
         "with a tag that is none, or with too many, is refused",
         arguments: [["a b"], [""], (0...Limits.tagsPerDevice).map { "t\($0)" }])

@@ -25,6 +25,23 @@ struct EnrolmentUsesTests {
         #expect(uses.count(of: key.digest) == 0)
     }
 
+    @Test("are known from other nodes, and never fewer than were taken here")
+    func elsewhere() {
+        let key = key(uses: 3)
+        let uses = EnrolmentUses([key])
+        #expect(uses.take(of: key))
+        var known = key
+        known.used = 2
+        uses.learn([known])
+        #expect(uses.count(of: key.digest) == 2 && uses.take(of: key) && !uses.take(of: key))
+        known.used = 1
+        uses.learn([known])
+        #expect(uses.count(of: key.digest) == 3)
+        uses.giveBack(key.digest)
+        uses.useUp(key)
+        #expect(uses.count(of: key.digest) == 3 && !uses.take(of: key))
+    }
+
     @Test("give a use back if the device cannot be stored")
     func notStored() throws {
         let uses = EnrolmentUses([])

@@ -38,6 +38,9 @@ final class HandLedger {
         disk.map { QueuedNotification(row: $0.key, notification: $0.value) }.sorted { $0.row < $1.row }
     }
 
+    /// Why changes of the registry fail that are not durable; nil for a full disk.
+    var refusal: StoreError?
+
     /// Puts on the disk what an earlier relay has left.
     func restore(_ queued: [QueuedNotification]) {
         for one in queued { disk[one.row] = one.notification }
@@ -83,7 +86,7 @@ final class HandLedger {
     }
 
     private func answer(_ ticket: UInt64, _ isDurable: Bool) -> ShardMessage {
-        let failure = StoreError(.full, "The disk is full.")
+        let failure = refusal ?? StoreError(.full, "The disk is full.")
         return .registry(.applied(ticket: ticket, isDurable ? .success(()) : .failure(failure)))
     }
 }

@@ -97,7 +97,7 @@ struct ShardMessageEncodingTests {
         let messages: [ShardMessage] = [
             .push(.stored([StoredRow(device: Samples.device, row: QueueRow(1))], failure: nil)),
             .push(.loaded(Samples.device, asked: [], .success([]))),
-            .device(.enrolled(Self.address, Samples.device, isDurable: true)),
+            .device(.enrolled(Self.address, Samples.device, nil)),
             .web(.arrived(connection: 1)), .edge(.linkEnded(link: 1)),
             .nodeQuery(.unsent(Self.address)),
             .registry(.policyChanged(generation: 1)),

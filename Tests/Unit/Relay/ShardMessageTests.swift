@@ -39,7 +39,7 @@ struct ShardMessageTests {
 
     private static let devices: [DeviceLifecycleMessage] = [
         .enrol(Samples.record, [DeviceTag("a")].compactMap { $0 }, key: [1], Samples.replyAddress(1)),
-        .enrolled(Samples.replyAddress(1), Samples.device, isDurable: true),
+        .enrolled(Samples.replyAddress(1), Samples.device, .notDurable),
         .arrived(
             Hello(
                 deviceIdentity: Samples.device, deviceSecret: DeviceFixture.secret, keepaliveSeconds: 60,
