@@ -60,6 +60,8 @@ public struct EvidenceStatement: Codable, Equatable, Sendable {
         public var device: Device?
         /// The channel that it was broadcast to.
         public var channel: String?
+        /// The node of the cluster that has accepted it; nil without a cluster.
+        public var node: String?
         /// What happened to it, in order.
         public var steps: [Step]
 
@@ -107,11 +109,13 @@ public struct EvidenceStatement: Codable, Equatable, Sendable {
         public var deviceAt: String?
         /// The device's own text about it.
         public var text: String?
+        /// The node of the cluster that has seen it or was told of it, if several nodes know of the push.
+        public var node: String?
 
         /// A step from its parts.
         public init(
             at: String, what: String, meaning: String, saidBy: String, deviceAt: String? = nil,
-            text: String? = nil
+            text: String? = nil, node: String? = nil
         ) {
             self.at = at
             self.what = what
@@ -119,6 +123,7 @@ public struct EvidenceStatement: Codable, Equatable, Sendable {
             self.saidBy = saidBy
             self.deviceAt = deviceAt
             self.text = text
+            self.node = node
         }
     }
 

@@ -26,7 +26,7 @@ public struct DevicePresence: Hashable, Sendable {
         case relayStopped
         /// The relay ended without being stopped: it was killed, or its machine failed.
         case relayFailed
-        /// Another node of the cluster serves the device from then on: it was asked to come back there.
+        /// Another node of the cluster serves the device from then on: its node gave it up, or failed.
         case moved
     }
 

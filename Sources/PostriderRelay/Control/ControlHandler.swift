@@ -44,7 +44,8 @@ final class ControlHandler {
         events.join(queries.nodes)
         access = AccessRoutes(registry, context, changes, queries.nodes)
         devices = DeviceRoutes(context, changes, queries, directory)
-        evidence = EvidenceRoutes(context, directory, signer ?? EvidenceSigner(name: ""))
+        evidence = EvidenceRoutes(
+            context, directory, signer ?? EvidenceSigner(name: ""), queries.nodes)
         queries.nodes.own.source = { [weak self] question, respond in
             guard let self else { return respond(Self.refusal(503, "This node is about to end.")) }
             answerAlone(question, respond)

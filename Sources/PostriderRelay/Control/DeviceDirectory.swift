@@ -16,7 +16,7 @@ final class DeviceDirectory {
     let events: DeviceEventFeed
     /// Asks the other nodes of the cluster, if there are any, whether another device than this one has a name.
     var askElsewhere: ((DeviceName, DeviceIdentity, @escaping (_ isTaken: Bool) -> Void) -> Void)?
-    private let context: ShardContext
+    let context: ShardContext
     private let changes: RegistryChanges
     private(set) var entries: [DeviceIdentity: DirectoryEntry] = [:]
     private var names: [String: DeviceIdentity] = [:]
@@ -280,21 +280,5 @@ final class DeviceDirectory {
             guard case .failure(let error) = result else { return }
             log.warning("the names of \(labels.count) devices are not kept: \(error)", kind: "labels")
         }
-    }
-
-    // MARK: Events
-
-    /// Reports these events to followers, with the names of the devices.
-    func take(_ events: [Control.DeviceEvent]) {
-        guard self.events.isFollowed else { return }
-        self.events.take(
-            events.map { event in
-                var event = event
-                if let identity = DeviceIdentity(hex: event.identity), let entry = entries[identity] {
-                    event.name = entry.name.text
-                    event.tags = entry.label.tags.isEmpty ? nil : entry.label.tags.map(\.text)
-                }
-                return event
-            })
     }
 }

@@ -1,3 +1,4 @@
+import PostriderCluster
 import PostriderNotifications
 
 /// Sends the events of devices to programs that follow them (`GET /v1/devices/events`), as server-sent events: of all
@@ -22,8 +23,16 @@ final class DeviceEventFeed {
     private var followers: [Int: Send] = [:]
     private var lastFollower = 0
     private var lastEvent = 0
-    /// Called with events as they come; nil if there is no observer.
-    private var observer: (([Control.DeviceEvent]) -> Void)?
+    /// The program that observes events; nil if there is none.
+    private var observer: Observer?
+
+    /// A program that observes the events of this node's devices.
+    struct Observer {
+        /// Gets events as they come.
+        let take: ([Control.DeviceEvent]) -> Void
+        /// Gets the ends of connections to another node, whose devices are expected to connect to this one.
+        let expect: ([Control.DeviceEvent]) -> Void
+    }
 
     init(_ exchange: PresenceExchange) { self.exchange = exchange }
 
@@ -38,8 +47,8 @@ final class DeviceEventFeed {
     /// Whether anybody follows events.
     var isFollowed: Bool { observer != nil || !followers.isEmpty || cluster?.log.isKept == true }
 
-    /// Prepares for a follower: `then` is called when the other nodes have been asked, or are missing. The caller begins
-    /// to follow then, and ends the preparation after that.
+    /// Prepares for a follower: `then` is called when the other nodes have been asked, or are missing. The caller
+    /// begins to follow then, and ends the preparation after that.
     func prepare(then: @escaping () -> Void) {
         guard let cluster else { return then() }
         cluster.others.begin(then: then)
@@ -60,8 +69,14 @@ final class DeviceEventFeed {
         return lastFollower
     }
 
-    /// Calls `observer` with the events of this node's devices, as long as the relay runs.
-    func observe(_ observer: @escaping ([Control.DeviceEvent]) -> Void) {
+    /// Whether a program observes events.
+    var isObserved: Bool { observer != nil }
+
+    /// Devices that were connected to another node are expected here.
+    func expectReturns(_ departures: [Control.DeviceEvent]) { observer?.expect(withNode(departures)) }
+
+    /// Tells `observer` the events of this node's devices, as long as the relay runs.
+    func observe(_ observer: Observer) {
         self.observer = observer
         exchange.count(1)
     }
@@ -81,11 +96,19 @@ final class DeviceEventFeed {
 
     /// Passes events of this node's devices to all followers.
     func take(_ events: [Control.DeviceEvent]) {
-        var events = events
-        if let name = cluster?.name { for index in events.indices { events[index].node = name } }
-        observer?(events)
+        let events = withNode(events)
+        observer?.take(events)
         cluster?.log.add(events)
         send(events)
+    }
+
+    private func withNode(_ events: [Control.DeviceEvent]) -> [Control.DeviceEvent] {
+        guard let name = cluster?.name else { return events }
+        return events.map { event in
+            var event = event
+            event.node = name
+            return event
+        }
     }
 
     /// The events after a cursor, for another node.

@@ -10,11 +10,16 @@ final class EvidenceRoutes {
     private let context: ShardContext
     private let directory: DeviceDirectory
     private let signer: EvidenceSigner
+    private let nodes: NodeQueries
 
     /// The pushes of one `apns-id` that a statement tells: a provider that tries again uses the same.
     private static let mostPushes = 20
 
-    init(_ context: ShardContext, _ directory: DeviceDirectory, _ signer: EvidenceSigner) {
+    init(
+        _ context: ShardContext, _ directory: DeviceDirectory, _ signer: EvidenceSigner,
+        _ nodes: NodeQueries
+    ) {
+        self.nodes = nodes
         self.context = context
         self.directory = directory
         self.signer = signer
@@ -43,16 +48,40 @@ final class EvidenceRoutes {
             return respond(
                 ControlHandler.refusal(404, "This relay keeps no trace: set 'trace' to true."))
         }
+        guard nodes.cluster == nil else { return stateOfAll(identity, respond) }
         var filter = TraceFilter()
         filter.identity = identity
         context.trace.ask(.search(filter, last: Self.mostPushes)) { [self] answer in
             guard case .pushes(let trace) = answer else { return respond(ControlHandler.answer(answer)) }
-            respond(sign(trace, of: identity))
+            respond(sign(trace, of: identity) { [directory] in directory[$0]?.name.text })
         }
     }
 
-    private func sign(_ trace: Control.Trace, of identity: NotificationIdentity) -> ControlHandler.Answer {
+    /// States what all nodes of the cluster know, with the key of this one.
+    private func stateOfAll(_ identity: NotificationIdentity, _ respond: @escaping Respond) {
+        nodes.askAll(.trace(query: "id=\(identity)&last=\(Self.mostPushes)")) { [self] answers in
+            if let refusal = answers.refusal { return respond(refusal) }
+            nodes.findLives(in: answers, last: Self.mostPushes) { [self] trace, gap in
+                nodes.askAll(.labels(Set(trace.pushes.compactMap(\.device)).sorted())) { [self] answers in
+                    let labels = answers.read(as: [Control.LabelledDevice].self).all.flatMap { $0 }
+                    let names = Dictionary(labels.map { ($0.identity, $0.name) }, uniquingKeysWith: { $1 })
+                    var answer = sign(trace, of: identity, gap) { names[$0.description] }
+                    answer.gap = gap
+                    respond(answer)
+                }
+            }
+        }
+    }
+
+    private func sign(
+        _ trace: Control.Trace, of identity: NotificationIdentity, _ gap: String? = nil,
+        name: (DeviceIdentity) -> String?
+    ) -> ControlHandler.Answer {
         guard !trace.pushes.isEmpty else {
+            if let gap {
+                return ControlHandler.refusal(
+                    503, "No node that has answered knows the push \(identity). \(gap) Ask again.")
+            }
             guard let refusal = trace.refusals.last else {
                 return ControlHandler.refusal(
                     404,
@@ -68,7 +97,8 @@ final class EvidenceRoutes {
             let statement = EvidenceStatement(
                 relay: EvidenceStatement.Relay(name: signer.name),
                 signedAt: EvidenceStatement.time(context.now.milliseconds),
-                pushes: trace.pushes.map(told), remarks: Self.remarks(trace))
+                pushes: trace.pushes.map { told($0, name: name) },
+                remarks: Self.remarks(trace) + (gap.map { [$0] } ?? []))
             let evidence = Evidence(statement, signedBy: try signer.key())
             return ControlHandler.answer(Control.SignedEvidence(evidence: evidence.text))
         } catch {
@@ -76,14 +106,16 @@ final class EvidenceRoutes {
         }
     }
 
-    private func told(_ push: Control.TracedPush) -> EvidenceStatement.Push {
+    private func told(
+        _ push: Control.TracedPush, name: (DeviceIdentity) -> String?
+    ) -> EvidenceStatement.Push {
         var told = EvidenceStatement.Push(push)
         guard let device = push.device.flatMap(DeviceIdentity.init(hex:)),
             let registration = push.registration
         else { return told }
         let token = context.codec.seal(device, RegistrationNumber(registration)).description
         told.device = EvidenceStatement.Device(
-            identity: device.description, name: directory[device]?.name.description,
+            identity: device.description, name: name(device),
             tokenSHA256: SHA256.digest(Array(token.utf8).span).description)
         return told
     }
@@ -140,11 +172,12 @@ extension EvidenceStatement.Push {
         payloadBytes = push.payloadBytes
         payloadSHA256 = push.payloadSHA256
         channel = push.channel
+        node = push.node
         steps = push.events.map { event in
             EvidenceStatement.Step(
                 at: EvidenceStatement.time(event.at), what: event.what, meaning: event.meaning,
                 saidBy: event.isOfDevice ? "device" : "relay",
-                deviceAt: event.deviceAt.map(EvidenceStatement.time), text: event.text)
+                deviceAt: event.deviceAt.map(EvidenceStatement.time), text: event.text, node: event.node)
         }
     }
 }

@@ -15,6 +15,7 @@ extension DeviceHome {
         for record in registry.presences {
             guard let entry = entries[record.device] else { continue }
             var presence = record.presence.after(run)
+            if ofNode, record.presence.isConnected { presence.ending = .moved }
             presence.isConnected = false
             presence.agent = agents.shared(presence.agent)
             entry.restore(presence)
@@ -53,7 +54,8 @@ extension DeviceHome {
     private func noteLeft(_ entry: DeviceEntry, _ ending: DevicePresence.Ending) {
         var presence = entry.presence.value
         (presence.isConnected, presence.since, presence.ending) = (false, context.now, ending)
-        journal.note(presence, of: entry)
+        // In the registry a device that moves stays connected, for its new home.
+        if ending == .moved { entry.restore(presence) } else { journal.note(presence, of: entry) }
         tell(.away, of: entry)
     }
 

@@ -27,13 +27,18 @@ struct PartitionMoves {
         home.restore(loaded)
         channels.forget(loaded.partitions ?? [])
         channels.restore(loaded.registry)
-        if context.index == 0 { directory.restore(loaded.registry) }
+        guard context.index == 0 else { return }
+        directory.restore(loaded.registry)
+        directory.expectReturns(of: loaded.registry.presences)
     }
 
     /// Gives up the devices of these partitions, which get no more pushes here: they are told to come back, and
     /// everything that was accepted for them is answered before they are forgotten. Calls `then` after that.
     func leave(_ partitions: Set<Partition>, then: @escaping () -> Void) {
-        for entry in entries(of: partitions) {
+        let moved = moved(with: partitions)
+        let leaving = entries(where: moved)
+        home.journal.handOver(leaving)
+        for entry in leaving {
             entry.beginMoving()
             entry.session?.leave(
                 .shutdown, retryAfterMilliseconds: context.drawPause(in: Limits.movedMilliseconds),

@@ -69,6 +69,21 @@ final class PresenceJournal {
         apply([])
     }
 
+    /// Writes the presence of devices that are about to have another home, if the registry does not have it: the new
+    /// home goes on with it. A connected device stays connected there, so that the new home knows if it does not come
+    /// back.
+    func handOver(_ entries: [DeviceEntry]) {
+        let unsaved = entries.filter(\.presence.isUnsaved).map(\.identity)
+        guard !unsaved.isEmpty, !isClosed else { return }
+        let leaving = Set(unsaved)
+        due.removeAll(where: leaving.contains)
+        resting.removeAll(where: leaving.contains)
+        for start in stride(from: 0, to: unsaved.count, by: Limits.presencesAtOnce) {
+            let some = Array(unsaved[start..<min(start + Limits.presencesAtOnce, unsaved.count)])
+            changes.apply(records(of: some).map(RegistryChange.putPresence)) { _ in }
+        }
+    }
+
     /// Writes everything at once, because the relay stops. Devices that are connected in the registry were so until
     /// now, so their later ends need not be stored.
     func close() {

@@ -27,11 +27,23 @@ struct PresenceDebounce {
 
     /// - Parameter before: the end of each connection that was open when the relay last ran.
     init(before: [Control.DeviceEvent], now: Int64) {
-        for event in before {
-            told[event.identity] = true
-            let due = now + Self.returnMilliseconds
-            waiting[event.identity] = Change(event: event, dueAt: due, firstAt: due)
+        for event in before { wait(for: event, now) }
+    }
+
+    private mutating func wait(for departure: Control.DeviceEvent, _ now: Int64) {
+        told[departure.identity] = true
+        let due = now + Self.returnMilliseconds
+        waiting[departure.identity] = Change(event: departure, dueAt: due, firstAt: due)
+    }
+
+    /// Expects a device that was connected to another node of the cluster to come here. The program gets the end of
+    /// its connection if it does not. The program of that node was told that it is connected.
+    mutating func expect(_ departure: Control.DeviceEvent, now: Int64) {
+        guard waiting[departure.identity] != nil || waiting.count < Limits.presencesWaiting else {
+            told[departure.identity] = true
+            return dropped += 1
         }
+        wait(for: departure, now)
     }
 
     /// The time of the next event for the program; nil if there is none.
@@ -53,6 +65,7 @@ struct PresenceDebounce {
             }
             guard ready.count < Limits.presencesWaiting else { return dropped += 1 }
             ready.append(event)
+        case .away where event.ending == DevicePresence.Ending.moved.rawValue: forget(event.identity)
         case .connected, .away:
             let first = waiting[event.identity].map { min($0.firstAt, now) } ?? now
             guard waiting[event.identity] != nil || waiting.count < Limits.presencesWaiting else {
@@ -62,6 +75,16 @@ struct PresenceDebounce {
                 event: event, dueAt: min(now + Self.settle.milliseconds, first + Self.settle.most),
                 firstAt: first)
         }
+    }
+
+    /// Another node serves a device from now on, and its program goes on from here: it takes the device for one that
+    /// was told to be connected.
+    private mutating func forget(_ identity: String) {
+        let wasTold = told.removeValue(forKey: identity) ?? false
+        guard let change = waiting.removeValue(forKey: identity), change.event.what == .connected, !wasTold
+        else { return }
+        guard ready.count < Limits.presencesWaiting else { return dropped += 1 }
+        ready.append(change.event)
     }
 
     /// Removes and returns the events for the program that are due, in their order.

@@ -47,6 +47,12 @@ final class PresenceProgram {
         armTimer()
     }
 
+    /// Expects devices to come back whose connections to another node have ended like this.
+    func expect(_ departures: [Control.DeviceEvent]) {
+        for event in departures { debounce.expect(event, now: now) }
+        armTimer()
+    }
+
     /// Ends the current run, because the relay stops.
     func close() { run?.kill() }
 
@@ -112,6 +118,8 @@ struct PresenceThread: Sendable {
     enum Message: Sendable {
         /// These events have happened.
         case events([Control.DeviceEvent])
+        /// Devices that were connected to another node, with the ends of these connections, are expected here.
+        case expected([Control.DeviceEvent])
         /// The relay stops.
         case close
     }
@@ -135,6 +143,7 @@ struct PresenceThread: Sendable {
                 for message in messages {
                     switch message {
                     case .events(let events): runner.take(events)
+                    case .expected(let departures): runner.expect(departures)
                     case .close:
                         runner.close()
                         loop.stop()

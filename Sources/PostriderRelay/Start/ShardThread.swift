@@ -185,12 +185,16 @@ struct ShardThread: Sendable {
 
     /// Lets the operator's program observe devices that connect and leave.
     private func tellProgram(of feed: DeviceEventFeed) {
-        feed.observe { [mailboxes = parts.mailboxes, log = parts.log] events in
-            guard !mailboxes.programs.post(.events(events)) else { return }
+        let post = {
+            [mailboxes = parts.mailboxes, log = parts.log] (message: PresenceThread.Message, count: Int) in
+            guard !mailboxes.programs.post(message) else { return }
             log.warning(
-                "on-presence was not told of \(events.count) events of devices: too many came at once",
+                "on-presence was not told of \(count) events of devices: too many came at once",
                 kind: "on-presence")
         }
+        feed.observe(
+            DeviceEventFeed.Observer(
+                take: { post(.events($0), $0.count) }, expect: { post(.expected($0), $0.count) }))
     }
 
     /// Listens on each address of a list. Addresses with port 0 share the port that the kernel chooses for the first.

@@ -86,7 +86,10 @@ enum EvidenceCommand: Command {
                 "", "Push \(push.apnsID) to \(push.topic) (\(push.environment)) for \(target)",
                 "\(push.acceptedAt)  accepted from \(push.provider): \(push.payloadBytes) bytes\(digest)",
             ]
-            lines += push.steps.map { "\($0.at)  \($0.meaning)" + ($0.text.map { " \($0)" } ?? "") }
+            lines += push.steps.map { step in
+                let node = step.node.map { " (node \($0))" } ?? ""
+                return "\(step.at)  \(step.meaning)" + (step.text.map { " \($0)" } ?? "") + node
+            }
         }
         if !statement.remarks.isEmpty { lines += [""] + statement.remarks }
         return lines.map(Listing.printable).joined(separator: "\n")

@@ -1,5 +1,7 @@
 import Foundation
 import PostriderCluster
+import PostriderCrypto
+import PostriderEvidence
 import PostriderNotifications
 
 @testable import PostriderRelay
@@ -8,6 +10,8 @@ import PostriderNotifications
 final class NodeOperator {
     private let node: FixtureNode
     private let handler: ControlHandler
+    /// The key with which the node signs evidence.
+    let key = ES256.PrivateKey.generate()
     /// The answers, in their order.
     private(set) var answers: [ControlAnswer] = []
 
@@ -22,8 +26,11 @@ final class NodeOperator {
                 report.links = node.work.links
                 return report.others(than: node.name)
             })
+        let signer = EvidenceSigner(name: node.name.text)
+        signer.use(.success(key))
         handler = ControlHandler(
-            Registry(), shard.context, shard.changes, shard.queries, nil, nil, shard.directory)
+            Registry(), shard.context, shard.changes, shard.queries, nil, nil, shard.directory, signer: signer
+        )
     }
 
     /// Makes a request, and lets everything happen that is under way. Returns the answer if there is one by then.

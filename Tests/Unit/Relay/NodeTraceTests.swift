@@ -1,5 +1,7 @@
 import PostriderCluster
 import PostriderCourier
+import PostriderCrypto
+import PostriderEvidence
 import PostriderNotifications
 import RelayFixtures
 import Testing
@@ -41,7 +43,7 @@ struct NodeTraceTests {
         fixture.wait(milliseconds: 500)
     }
 
-    private func report(_ kind: Report.Event.Kind, _ push: UInt64, at node: Int) throws {
+    private func report(_ kind: Report.Kind, _ push: UInt64, at node: Int) throws {
         let shard = try #require(nodes[node].home(of: device))
         let event = Report.Event(kind, of: NotificationIdentity(high: 1, low: push), at: Samples.now)
         shard.context.trace.note(event, by: device, at: shard.context.now)
@@ -112,7 +114,7 @@ struct NodeTraceTests {
         try report(.done, 1, at: home)
         #expect(try self.state(operators[other].answers.last).state == "reached")
         let told = try self.state(operators[1].ask("GET", "\(path)?wait=shown&timeout=0"))
-        #expect(told.state == "underWay" && told.position == "its app has handled it")
+        #expect(told.state == "underWay" && told.position == "its handler is done")
     }
 
     @Test("is waited for from before the push was accepted, and its time is over in time")
@@ -131,6 +133,32 @@ struct NodeTraceTests {
         #expect(state.state == "reached" && state.wait == .delivered)
         let unknown = try self.state(operators[0].ask("GET", "/v1/pushes/\(Self.path(8))"))
         #expect(unknown.state == "underWay" && unknown.stages.isEmpty)
+    }
+
+    @Test("is stated by any node with its own key, and what is missing is remarked")
+    func stated() throws {
+        operators[2].ask("PATCH", "/v1/devices/\(device)", #"{"name":"kiosk"}"#)
+        nodes[0].push(1, to: device)
+        fixture.wait(milliseconds: 500)
+        let (home, other) = try move()
+        try deliver(at: home)
+        let path = "/v1/pushes/\(Self.path(1))/evidence"
+        for asked in operators {
+            let answer = try #require(asked.ask("GET", path))
+            let text = try answer.decoded(Control.SignedEvidence.self).evidence
+            let statement = try Evidence(text, verifiedWith: asked.key.publicKey).statement
+            let push = try #require(statement.pushes.first)
+            #expect(push.node == "b" && push.device?.name == "kiosk" && statement.remarks.isEmpty)
+            #expect(push.steps.map(\.what) == ["stored", "sent", "acknowledged"])
+            #expect(push.steps.map(\.node) == ["b", nodes[home].name.text, nodes[home].name.text])
+        }
+        nodes[home].kill()
+        let partial = try #require(operators[other].ask("GET", path))
+        let text = try partial.decoded(Control.SignedEvidence.self).evidence
+        let statement = try Evidence(text, verifiedWith: operators[other].key.publicKey).statement
+        #expect(statement.remarks == [try #require(partial.gap)])
+        let unknown = operators[other].ask("GET", "/v1/pushes/\(Self.path(9))/evidence")
+        #expect(unknown?.status == 503 && unknown?.sentence.contains("has not answered") == true)
     }
 
     @Test("is what the nodes know that answer, and the others are named")

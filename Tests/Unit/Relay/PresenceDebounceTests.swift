@@ -44,6 +44,23 @@ struct PresenceDebounceTests {
         #expect(debounce.takeDue(now: PresenceDebounce.returnMilliseconds).map(\.identity) == ["b"])
     }
 
+    @Test("is not that a device has moved, but if it has not come: and a change from before that, at once")
+    func moves() {
+        var away = event(.away)
+        away.ending = "moved"
+        var (former, next) = (PresenceDebounce(before: [], now: 0), PresenceDebounce(before: [], now: 0))
+        former.take(event(.connected), now: 0)
+        former.take(away, now: 1_000)
+        #expect(former.takeDue(now: 1_000).map(\.what) == [.connected])
+        next.expect(away, now: 1_000)
+        next.take(event(.connected), now: 2_000)
+        #expect(next.takeDue(now: 300_000).isEmpty && next.nextDue == nil)
+        next.take(away, now: 300_000)
+        former.expect(away, now: 300_000)
+        #expect(next.takeDue(now: 900_000).isEmpty && former.takeDue(now: 419_999).isEmpty)
+        #expect(former.takeDue(now: 420_000).map(\.ending) == ["moved"])
+    }
+
     @Test("is every enrolment and removal, at once and in order")
     func enrolments() {
         var debounce = PresenceDebounce(before: [], now: 0)

@@ -130,7 +130,8 @@ struct PresenceJournalTests {
         let fixture = try relay()
         _ = try fixture.connect()
         var told: [Control.DeviceEvent] = []
-        fixture.shard.directory.events.observe { told += $0 }
+        fixture.shard.directory.events.observe(
+            DeviceEventFeed.Observer(take: { told += $0 }, expect: { _ in }))
         #expect(told.isEmpty)
         let line = try fixture.connect()
         fixture.shard.devices.left(line.session)
