@@ -53,6 +53,8 @@ final class DeviceRoutes {
                 list(selection, directory.devices(knownAs: selection.names, tagged: selection.tags), respond)
             case .change(let device, let body): change(device, try Self.change(in: body), respond)
             case .remove(let device): remove(device, respond)
+            case .successors(let absent):
+                respond(ControlHandler.answer(directory.namesakes(since: absent)))
             case .lookUp(let lookup):
                 ProviderLookups.find(lookup, in: directory, by: queries) {
                     respond(ControlHandler.answer($0))
@@ -95,7 +97,10 @@ final class DeviceRoutes {
         queries.nodes.askAll(.devices(query: query)) { [self] answers in
             let parts = answers.read(as: [Control.Device].self)
             let devices = Array(selection.sorted(parts.all.flatMap { $0 }))
-            respond(ControlHandler.answer(devices, gap: DeviceSearch.gap(parts, isMoving: isMoving)))
+            queries.nodes.findSuccessors(of: devices) { [self] devices, missing in
+                let gap = DeviceSearch.gap(parts.missing(missing), isMoving: isMoving)
+                respond(ControlHandler.answer(devices, gap: gap))
+            }
         }
     }
 

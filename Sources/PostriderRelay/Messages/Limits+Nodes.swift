@@ -15,6 +15,8 @@ extension Limits {
     static let nodeQuestions = 1_024
     /// Bytes of answers whose further pieces wait until another node wants them.
     static let keptAnswerBytes = 2 * controlAnswerBytes
+    /// Absent devices in one question to other nodes whether others have taken their places.
+    static let absentDevicesAtOnce = 1_000
     /// Milliseconds for which a provider's request waits at most while its partition has no home. Others take the
     /// partitions of a dead node within about two seconds.
     static let movingMilliseconds = 3_000

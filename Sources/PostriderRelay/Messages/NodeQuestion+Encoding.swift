@@ -18,6 +18,10 @@ extension NodeQuestion {
             }
         case .remove(let device): output.appendField(5, device.bytes)
         case .trace(let query): output.appendElement(6, query)
+        case .successors(let devices):
+            output.appendField(14) { output in
+                for device in devices { output.appendField(1, message: device.encode) }
+            }
         case .readAccess: output.appendField(11, 1)
         case .deviceEvents(let cursor): output.appendElement(12, cursor)
         case .traceEvents(let rows):
@@ -47,6 +51,7 @@ extension NodeQuestion {
             case 5: question = .remove(try field.device(in: bytes))
             case 11: if try field.uint64() != 0 { question = .readAccess }
             case 12: question = .deviceEvents(after: try field.text(in: bytes))
+            case 14: question = .successors(try AbsentDevice.decode(bytes.extracting(try field.range())))
             case 13: question = .traceEvents(try rows(bytes.extracting(try field.range())))
             case 6: question = .trace(query: try field.text(in: bytes))
             case 7: question = .progress(try PushInquiry(decoding: bytes.extracting(try field.range())))

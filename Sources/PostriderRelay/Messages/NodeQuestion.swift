@@ -31,12 +31,14 @@ enum NodeQuestion: Sendable, Equatable {
     case deviceEvents(after: String)
     /// What the node has recorded of pushes that other nodes have accepted, because it has their devices since then.
     case traceEvents([TracedRow])
+    /// For each of these devices, the oldest device of the node that calls itself the same and has enrolled since.
+    case successors([AbsentDevice])
 }
 
 /// A question of how far a push has come.
 struct PushInquiry: Sendable, Equatable {
     let identity: NotificationIdentity
-    let wait: PushWait
+    var wait: PushWait
     /// The app and the environment that it must have; nil for any.
     var topic: Topic?
     var environment: Environment?

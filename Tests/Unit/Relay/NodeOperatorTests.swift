@@ -193,4 +193,33 @@ struct NodeOperatorTests {
         let names = (1001...1003).map { directory[DeviceIdentity(high: $0, low: 0)]?.name.text }
         #expect(names == ["kiosk-2", "kiosk-3", "desk"])
     }
+
+    /// Enrols a device that calls itself kiosk at a node.
+    private func enrol(_ high: UInt64, at node: Int, seconds: Int64) throws -> DeviceIdentity {
+        let low = try #require(
+            (0..<1024 as Range<UInt32>).first { nodes[node].serves(DeviceIdentity(high: high, low: $0)) })
+        let identity = DeviceIdentity(high: high, low: low)
+        let shard = try #require(nodes[node].shards.first { $0.context.home(of: identity) == $0.index })
+        let record = DeviceRecord(
+            identity: identity, secretDigest: [UInt8](repeating: 7, count: 32), name: "kiosk",
+            enrolledAt: Samples.now.advanced(byMilliseconds: 1_000 * seconds))
+        shard.home.enrol(record, [], [1], ReplyAddress(shard: 0, stream: 1, connection: 999))
+        fixture.settle()
+        return identity
+    }
+
+    @Test("is told which device seems to be one of another node, installed anew")
+    func installedAnew() throws {
+        _ = try enrol(1001, at: 1, seconds: -30)
+        let old = try enrol(1002, at: 0, seconds: 0)
+        _ = try enrol(1003, at: 0, seconds: 90)
+        let new = try enrol(1004, at: 1, seconds: 30)
+        _ = try enrol(1005, at: 2, seconds: 60)
+        for asked in operators.indices {
+            #expect(try devices(asked, "?device=\(old)").map(\.successor) == [new.description])
+            let all = try devices(asked)
+            #expect(all.first { $0.identity == old.description }?.successor == new.description)
+            #expect(all.filter { fixture.devices.map(\.description).contains($0.identity) }.count == 16)
+        }
+    }
 }

@@ -27,12 +27,17 @@ enum NodeQuerySamples {
             row: QueueRow(0), identity: identity, device: nil, acceptedAt: Moment(milliseconds: 0)),
     ]
 
+    private static let absent = AbsentDevice(
+        device: Samples.device, key: "kiosk", since: Samples.now)
+
     static let questions: [NodeQuestion] = [
         .status, .labels([]), .labels(["kiosk", ""]), .devices(query: ""), .devices(query: "tag=lobby"),
         .change(Samples.device, Array("{}".utf8)),
         .change(Samples.device, []), .remove(Samples.device), .trace(query: ""),
-        .trace(query: "follow=a@1:2"), .deviceEvents(after: ""), .deviceEvents(after: "5:1"), .traceEvents([]),
-        .traceEvents(rows), .channels(query: "topic=a"), .subscribers([]), .readAccess,
+        .trace(query: "follow=a@1:2"), .deviceEvents(after: ""), .deviceEvents(after: "5:1"),
+        .traceEvents([]),
+        .traceEvents(rows), .successors([]), .successors([absent]), .channels(query: "topic=a"),
+        .subscribers([]), .readAccess,
         .subscribers([ChannelIdentity(high: 1, low: 2), ChannelIdentity(high: 0, low: 0)]),
         .progress(PushInquiry(identity: identity, wait: PushWait(for: .shown, seconds: 0))),
         .progress(
