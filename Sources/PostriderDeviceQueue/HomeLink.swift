@@ -29,11 +29,14 @@ package struct HomeLink {
     private var groupedSince: Moment?
     /// Whether the relay has said goodbye: nothing more is sent, but acknowledgements still count.
     var isClosing = false
+    /// Whether nothing is sent for now, because another node of the cluster may be the device's home by now.
+    /// Acknowledgements still count.
+    var isPaused = false
     /// Whether notifications are being read from the disk for it.
     var isLoading = false
 
     /// Whether another notification may be sent now.
-    var hasRoom: Bool { !isClosing && window.hasRoom }
+    var hasRoom: Bool { !isClosing && !isPaused && window.hasRoom }
 
     // MARK: Deliveries
 

@@ -144,6 +144,10 @@ final class DeviceConnections {
             return edges.postpone(session, "no node serves the device at the moment")
         }
         if place == context.index {
+            // The places may be older than the end of the node's time.
+            guard !context.isElsewhere(hello.deviceIdentity) else {
+                return edges.postpone(session, "no node serves the device at the moment")
+            }
             letIn(session, hello)
         } else if ShardPlace(place).link != nil {
             edges.passOn(session, hello, to: ShardPlace(place))

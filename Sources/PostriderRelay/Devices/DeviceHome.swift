@@ -55,6 +55,7 @@ final class DeviceHome {
     func start() {
         rules.start(context.scheduler)
         stores.start()
+        entries.paused.start(on: context.scheduler) { [unowned self] in goOn() }
     }
 
     /// Adds the devices from the store whose home is this shard: all at the start, or those of partitions that the node
@@ -155,6 +156,7 @@ final class DeviceHome {
         _ entry: DeviceEntry, _ change: (inout Device, Moment, inout Tally, inout [HomeEffect]) -> Result
     ) -> Result {
         settleIn(entry)
+        if context.outbox.places != nil { pauseIfElsewhere(entry) }
         defer { perform(for: entry) }
         return change(&entry.device, context.now, &tally, &effects)
     }

@@ -9,6 +9,8 @@ struct DeviceTable {
     /// three of four places are taken.
     private var places: [Entry?] = []
     private(set) var count = 0
+    /// The devices to which nothing is sent for now.
+    let paused = PausedDevices()
 
     /// All entries, in no order.
     var values: some Sequence<DeviceEntry> { places.lazy.compactMap { $0?.entry } }

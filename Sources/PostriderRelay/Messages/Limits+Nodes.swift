@@ -20,6 +20,8 @@ extension Limits {
     /// Milliseconds for which a provider's request waits at most while its partition has no home. Others take the
     /// partitions of a dead node within about two seconds.
     static let movingMilliseconds = 3_000
+    /// Milliseconds after which a shard looks whether devices to which it sends nothing have their home there again.
+    static let pauseMilliseconds = 50
     /// Milliseconds that count at least as waiting each time.
     static let leastMovingMilliseconds: UInt64 = 100
     /// Requests that wait on one shard because their partitions have no home. Further ones get 503.
