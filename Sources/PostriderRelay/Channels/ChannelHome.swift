@@ -59,8 +59,9 @@ final class ChannelHome {
     func find(_ request: SubscriptionRequest) {
         guard !context.isElsewhere(request.owner) else { return }
         let (isKnown, stored) = registry.find(request, now: context.now)
+        let row = context.outbox.places == nil ? QueueRow(0) : context.rows.draw()
         context.outbox.send(
-            .channel(.subscribed(request, isKnown: isKnown, stored)), to: request.shard)
+            .channel(.subscribed(request, isKnown: isKnown, stored, row)), to: request.shard)
     }
 
     /// Removes stored broadcasts that have expired.

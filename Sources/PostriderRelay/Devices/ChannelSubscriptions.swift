@@ -11,6 +11,8 @@ final class ChannelSubscriptions {
     private(set) var tally = BroadcastTally()
     /// The questions to the homes of channels that have no answer yet, by their tickets.
     private var questions: [UInt64: Question] = [:]
+    /// The order of broadcasts and answers from other nodes; unused without a cluster.
+    private var order = BroadcastOrder()
     /// The last broadcast with its frame, because many devices subscribe to one channel.
     private var framed: (broadcast: Broadcast, frame: [UInt8])?
 
@@ -46,9 +48,16 @@ final class ChannelSubscriptions {
         )
         session.subscriptions[intent] = Subscription(
             ticket: request.ticket, isGranted: known?.isGranted ?? false)
-        if let known { questions[known.ticket] = nil }
+        if let known { endQuestion(known.ticket) }
         questions[request.ticket] = Question(request: request)
+        order.asked(about: request.channel)
         ask(request)
+    }
+
+    /// A question is answered, or nobody waits for its answer any more.
+    private func endQuestion(_ ticket: UInt64) {
+        guard let question = questions.removeValue(forKey: ticket) else { return }
+        order.answered(about: question.request.channel)
     }
 
     /// Asks the channel's home. Where no node decides about the app, the question waits for ``askAgain()``.
@@ -67,12 +76,15 @@ final class ChannelSubscriptions {
     }
 
     /// The channel's home has answered. From here on the device gets the channel's broadcasts in order.
+    ///
+    /// - Parameter row: what the home has broadcast before the answer has lower rows; 0 without a cluster.
     func subscribed(
-        _ session: DeviceSession, _ request: SubscriptionRequest, isKnown: Bool, _ stored: Broadcast?
+        _ session: DeviceSession, _ request: SubscriptionRequest, isKnown: Bool, _ stored: Broadcast?,
+        _ row: QueueRow
     ) {
         let intent = SubscriptionIntent(channel: request.channel, topic: request.owner.topic)
-        guard session.subscriptions[intent]?.ticket == request.ticket,
-            questions.removeValue(forKey: request.ticket) != nil
+        guard let subscription = session.subscriptions[intent], subscription.ticket == request.ticket,
+            questions[request.ticket] != nil
         else { return }
         guard isKnown else {
             end(intent, of: session)
@@ -82,7 +94,14 @@ final class ChannelSubscriptions {
         subscribers.add(session, to: request.channel)
         session.subscriptions[intent]?.isGranted = true
         session.say(.subscribed(request.channel))
-        if let stored { send(frame(stored), to: session) }
+        // What has come meanwhile is newer than what the channel stored at the time of the answer.
+        if let newer = order.newest(of: request.channel, after: row) {
+            if !subscription.isGranted { send(frame(newer), to: session) }
+        } else {
+            order.grant(request.channel, to: session.number, at: row)
+            if let stored { send(frame(stored), to: session) }
+        }
+        endQuestion(request.ticket)
     }
 
     /// Ends subscriptions of a device, because it unsubscribes, its app is gone, or it has disconnected.
@@ -94,14 +113,17 @@ final class ChannelSubscriptions {
 
     private func end(_ intent: SubscriptionIntent, of session: DeviceSession) {
         guard let ended = session.subscriptions.removeValue(forKey: intent) else { return }
-        questions[ended.ticket] = nil
-        guard ended.isGranted else { return }
-        subscribers.remove(session, from: intent.channel)
+        endQuestion(ended.ticket)
+        if ended.isGranted {
+            subscribers.remove(session, from: intent.channel)
+            order.end(of: intent.channel, for: session.number)
+        }
+        if subscribers[intent.channel].isEmpty { order.forget(intent.channel) }
     }
 
     /// Sends a broadcast to the subscribers here, and records their number in the trace.
     func deliver(_ broadcast: Broadcast, _ row: QueueRow) {
-        let sessions = subscribers[broadcast.channel]
+        let sessions = recipients(of: broadcast, row)
         guard !sessions.isEmpty else { return }
         let frame = frame(broadcast)
         let before = tally
@@ -109,6 +131,14 @@ final class ChannelSubscriptions {
         context.trace.noteBroadcast(
             broadcast, row, sent: Int(tally.sent - before.sent), skipped: Int(tally.dropped - before.dropped),
             at: context.now)
+    }
+
+    /// The subscribers here that have nothing newer of the channel.
+    private func recipients(of broadcast: Broadcast, _ row: QueueRow) -> [DeviceSession] {
+        let sessions = subscribers[broadcast.channel]
+        guard context.outbox.places != nil else { return sessions }
+        guard let newer = order.take(broadcast, row) else { return [] }
+        return newer.isEmpty ? sessions : sessions.filter { newer[$0.number] == nil }
     }
 
     /// A channel was removed.
@@ -120,6 +150,7 @@ final class ChannelSubscriptions {
                 session.refuse(channel, of: intent.topic.text, "The channel was deleted.")
             }
         }
+        order.forget(channel)
     }
 
     /// A device that is leaving gets nothing, and does not count.

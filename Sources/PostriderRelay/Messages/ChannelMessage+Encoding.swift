@@ -12,11 +12,12 @@ extension ChannelMessage {
             output.append(.channelAnswer, address, answer.encode)
         case .subscribe(let request):
             output.appendField(ShardMessage.Kind.subscribe.number, message: request.encode)
-        case .subscribed(let request, let isKnown, let stored):
+        case .subscribed(let request, let isKnown, let stored, let row):
             output.appendField(ShardMessage.Kind.subscribed.number) { output in
                 output.appendField(1, message: request.encode)
                 output.appendField(2, isKnown ? 1 : 0)
                 if let stored { output.appendField(3, message: stored.encode) }
+                output.appendField(4, UInt64(bitPattern: row.value))
             }
         case .broadcast(let broadcast, let row):
             output.appendField(ShardMessage.Kind.broadcast.number) { output in
@@ -75,16 +76,18 @@ extension ChannelMessage {
     init(subscribed bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (request, isKnown, stored) = (SubscriptionRequest?.none, false, Broadcast?.none)
+        var row = QueueRow(0)
         while let field = try reader.next(in: bytes) {
             switch field.number {
             case 1: request = try SubscriptionRequest(decoding: bytes.extracting(try field.range()))
             case 2: isKnown = try field.uint64() != 0
             case 3: stored = try Broadcast(decoding: bytes.extracting(try field.range()))
+            case 4: row = QueueRow(try field.int64())
             default: break
             }
         }
         guard let request else { throw .missingChoice(of: "Subscribed", fields: "request") }
-        self = .subscribed(request, isKnown: isKnown, stored)
+        self = .subscribed(request, isKnown: isKnown, stored, row)
     }
 
     init(broadcast bytes: Span<UInt8>) throws(CourierError) {

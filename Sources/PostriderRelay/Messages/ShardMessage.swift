@@ -74,8 +74,9 @@ enum ChannelMessage: Sendable {
     case answer(ReplyAddress, ChannelAnswer)
     /// To the channel's home: a device asks for its broadcasts.
     case subscribe(SubscriptionRequest)
-    /// To the device's home: whether the channel exists, and the broadcast that it stores.
-    case subscribed(SubscriptionRequest, isKnown: Bool, Broadcast?)
+    /// To the device's home: whether the channel exists, and the broadcast that it stores. All broadcasts of lower rows
+    /// are older than the answer, and all of higher ones are newer; 0 without a cluster.
+    case subscribed(SubscriptionRequest, isKnown: Bool, Broadcast?, QueueRow)
     /// To all shards: a broadcast for the subscribers, and its row in the trace.
     case broadcast(Broadcast, QueueRow)
     /// To all shards: the channel was removed.

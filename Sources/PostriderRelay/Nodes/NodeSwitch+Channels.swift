@@ -13,8 +13,8 @@ extension NodeSwitch {
         case .answer(let address, let answer):
             send(.channel(.answer(address.withoutLink, answer)), over: link)
         case .subscribe: if takesRequest(link) { send(.channel(message), over: link) }
-        case .subscribed(let request, let isKnown, let stored):
-            send(.channel(.subscribed(request.withoutLink, isKnown: isKnown, stored)), over: link)
+        case .subscribed(let request, let isKnown, let stored, let row):
+            send(.channel(.subscribed(request.withoutLink, isKnown: isKnown, stored, row)), over: link)
         case .broadcast:
             guard takesRequest(link) else { return counters.lostBroadcasts += 1 }
             send(.channel(message), over: link)
@@ -39,7 +39,7 @@ extension NodeSwitch {
             try checkRequest(ofShard: request.shard, link)
             let home = request.owner.home(among: around.shardCount)
             _ = around.post(.channel(.subscribe(request.through(link))), home)
-        case .subscribed(let request, _, _):
+        case .subscribed(let request, _, _, _):
             try checkAnswer(forShard: request.shard, link)
             around.postAnswer(.channel(message), request.shard)
         case .broadcast:

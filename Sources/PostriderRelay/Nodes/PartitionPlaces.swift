@@ -19,15 +19,13 @@ struct PartitionPlaces: Equatable, Sendable {
     static let unknown = PartitionPlaces(Array(repeating: .moving, count: Partition.count))
 
     private let places: [Place]
-    /// The links to all nodes that serve anything, in order.
+    /// The open links to all other nodes, in order. One that serves nothing yet may do so before this node knows.
     let links: [Int]
 
     /// The places of partitions, by their numbers. A test may have a cluster with fewer.
-    init(_ places: [Place]) {
+    init(_ places: [Place], links: [Int] = []) {
         precondition(places.count <= Partition.count, "a cluster has no more partitions")
         self.places = places
-        var links: Set<Int> = []
-        for case .node(let link) in places { links.insert(link) }
         self.links = links.sorted()
     }
 
@@ -44,7 +42,7 @@ struct PartitionPlaces: Equatable, Sendable {
                 guard let owner = placement.owner(of: partition) else { return .nowhere }
                 guard owner != own else { return served.contains(partition) ? .here : .nowhere }
                 return links[owner].map { .node(link: $0) } ?? .nowhere
-            })
+            }, links: Array(links.values))
     }
 
     /// Whether nobody serves some of the partitions at the moment, or their node cannot be reached.
@@ -69,6 +67,6 @@ struct PartitionPlaces: Equatable, Sendable {
         PartitionPlaces(
             places.enumerated().map { number, place in
                 place == .nowhere && isMoving(Partition(number)) ? .moving : place
-            })
+            }, links: links)
     }
 }

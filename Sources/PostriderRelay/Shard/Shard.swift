@@ -233,9 +233,9 @@ final class Shard {
         case .order(let order, let owner, let address): channels.take(order, of: owner, for: address)
         case .answer(let address, let answer): providers.sessions.answer(address, answer)
         case .subscribe(let request): channels.find(request)
-        case .subscribed(let request, let isKnown, let stored):
+        case .subscribed(let request, let isKnown, let stored, let row):
             guard let session = devices.sessions[request.connection] else { return }
-            devices.subscriptions.subscribed(session, request, isKnown: isKnown, stored)
+            devices.subscriptions.subscribed(session, request, isKnown: isKnown, stored, row)
         case .broadcast(let broadcast, let row): devices.subscriptions.deliver(broadcast, row)
         case .removed(let channel): devices.subscriptions.removed(channel)
         }

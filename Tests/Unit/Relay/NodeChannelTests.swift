@@ -12,15 +12,15 @@ struct NodeChannelTests {
     private static let owner = ChannelOwner(topic: Samples.topic, environment: .production)
 
     /// Devices are here, and the channels of the first app are at this place.
-    private func places(_ place: PartitionPlaces.Place, others: [Int: PartitionPlaces.Place] = [:])
-        -> ShardMessage
-    {
+    private func places(
+        _ place: PartitionPlaces.Place, others: [Int: PartitionPlaces.Place] = [:], links: [Int] = []
+    ) -> ShardMessage {
         var places = Array(repeating: PartitionPlaces.Place.here, count: Partition.count)
         places[Partition(of: Self.owner).number] = place
         for (number, place) in others {
             places[(Partition(of: Self.owner).number + number) % Partition.count] = place
         }
-        return .registry(.placed(PartitionPlaces(places)))
+        return .registry(.placed(PartitionPlaces(places, links: links)))
     }
 
     private func channelMessages(_ messages: [NodeMessage]) -> [(link: Int?, message: ChannelMessage)] {
@@ -61,12 +61,41 @@ struct NodeChannelTests {
             Issue.record("the question is asked again")
             return
         }
-        for _ in 1...2 { try fixture.receive(.channel(.subscribed(request, isKnown: true, nil))) }
+        for _ in 1...2 {
+            try fixture.receive(.channel(.subscribed(request, isKnown: true, nil, QueueRow(7))))
+        }
         #expect(line.news == [.subscribed(DeviceFixture.channel)])
         for _ in 1...3 { try look(fixture) }
         #expect(fixture.nodes.takeAll().isEmpty)
-        try fixture.broadcast(1)
+        try fixture.broadcast(8)
         #expect(fixture.shard.devices.subscriptions.tally.sent == 1)
+    }
+
+    @Test("of another node: what overtakes the answer is not missed, and nothing old follows something new")
+    func overtaken() throws {
+        let fixture = try DeviceFixture()
+        try fixture.receive(places(.node(link: 3)))
+        let line = try subscribe(fixture)
+        guard case .subscribe(let request)? = channelMessages(fixture.nodes.takeAll()).first?.message else {
+            Issue.record("the home is asked")
+            return
+        }
+        try fixture.broadcast(9)
+        let stored = Self.broadcast(5)
+        try fixture.receive(.channel(.subscribed(request, isKnown: true, stored, QueueRow(7))))
+        try fixture.broadcast(8)
+        try fixture.broadcast(10)
+        let numbers = line.news.compactMap { message -> UInt64? in
+            if case .broadcast(let broadcast) = message { broadcast.identity.low } else { nil }
+        }
+        #expect(numbers == [9, 10])
+    }
+
+    private static func broadcast(_ number: UInt64) -> Broadcast {
+        Broadcast(
+            identity: NotificationIdentity(high: 8, low: number), channel: DeviceFixture.channel,
+            topic: Samples.topic, payload: Array("{}".utf8), priority: .immediate, expiration: .nowOrNever,
+            pushType: .liveactivity, acceptedAt: Samples.now)
     }
 
     @Test("that no node decides about is asked for as soon as one does")
@@ -128,16 +157,14 @@ struct NodeChannelTests {
         #expect(fixture.answers.status(stream) == 200 && fixture.answers.status(late) == 503)
     }
 
-    @Test("of this node: each node that serves devices gets a broadcast, and the end, once")
+    @Test("of this node: each node with a link gets a broadcast, and the end, once")
     func broadcast() throws {
         let fixture = try DeviceFixture()
         fixture.makeChannel()
-        try fixture.receive(places(.here, others: [1: .node(link: 4), 2: .node(link: 3), 3: .node(link: 4)]))
+        try fixture.receive(
+            places(.here, others: [1: .node(link: 4), 3: .node(link: 4)], links: [4, 3]))
         let address = Samples.replyAddress(1)
-        let broadcast = Broadcast(
-            identity: NotificationIdentity(high: 8, low: 1), channel: DeviceFixture.channel,
-            topic: Samples.topic, payload: Array("{}".utf8), priority: .immediate, expiration: .nowOrNever,
-            pushType: .liveactivity, acceptedAt: Samples.now)
+        let broadcast = Self.broadcast(1)
         try fixture.receive(
             .channel(
                 .order(.broadcast(broadcast, isNowOrNever: true, by: .certificate), Self.owner, address)))

@@ -184,17 +184,17 @@ final class NodeSwitchTests {
             Issue.record("the home gets the question")
             return
         }
-        let answer = ChannelMessage.subscribed(here, isKnown: true, nil)
+        let answer = ChannelMessage.subscribed(here, isKnown: true, nil, QueueRow(7))
         nodes.pass(NodeMessage(message: .channel(answer), place: ShardPlace(here.shard)))
         let bytes = try #require(sent.first).bytes
         let reply = try ShardMessage(decoding: bytes.span)
-        guard case .channel(.subscribed(let request, true, nil)) = reply else {
+        guard case .channel(.subscribed(let request, true, nil, QueueRow(7))) = reply else {
             Issue.record("the answer goes back")
             return
         }
         #expect(request.shard == Self.request.shard && sent.first?.link == 4)
         nodes.opened(5)
-        try receive(.channel(.subscribed(request, isKnown: true, nil)), from: 5)
+        try receive(.channel(.subscribed(request, isKnown: true, nil, QueueRow(7))), from: 5)
         #expect(channels.last?.shard == request.shard)
         hasRoom = false
         try receive(.channel(.order(.list, Self.request.owner, Self.address(1))), from: 4)
@@ -202,7 +202,7 @@ final class NodeSwitchTests {
         for message in [ChannelMessage.subscribe(Self.request), .removed(Self.request.channel)] {
             #expect(throws: CourierError.self) { try receive(.channel(message), from: 5) }
         }
-        let far = ChannelMessage.subscribed(Self.request.through(1), isKnown: true, nil)
+        let far = ChannelMessage.subscribed(Self.request.through(1), isKnown: true, nil, QueueRow(7))
         #expect(throws: CourierError.self) { try receive(.channel(far), from: 5) }
     }
 

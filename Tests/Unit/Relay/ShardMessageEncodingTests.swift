@@ -55,8 +55,8 @@ struct ShardMessageEncodingTests {
             .push(.answer(address, .accepted)), .push(.answer(address, .rejected(.badDeviceToken))),
             .push(.answer(address, .rejected(.unregistered, since: Moment(milliseconds: 0)))),
             .channel(.subscribe(request)),
-            .channel(.subscribed(request, isKnown: false, nil)),
-            .channel(.subscribed(request, isKnown: true, broadcast(.at(Samples.now)))),
+            .channel(.subscribed(request, isKnown: false, nil, QueueRow(0))),
+            .channel(.subscribed(request, isKnown: true, broadcast(.at(Samples.now)), QueueRow(7))),
             .channel(
                 .broadcast(
                     broadcast(payload: [UInt8](repeating: 0x20, count: Limits.broadcastPayloadBytes)),

@@ -61,7 +61,7 @@ struct ShardMessageTests {
         orders.map { .order($0, request.owner, Samples.replyAddress(1)) }
         + answers.map { .answer(Samples.replyAddress(1), $0) }
         + [
-            .subscribe(request), .subscribed(request, isKnown: true, broadcast),
+            .subscribe(request), .subscribed(request, isKnown: true, broadcast, QueueRow(7)),
             .broadcast(broadcast, QueueRow(1)), .removed(DeviceFixture.channel),
         ]
 
