@@ -8,6 +8,8 @@ final class ProviderSessions: PushAnswering {
     /// Each is called with the answers to pushes that came over no provider's connection: some are the operator's, some
     /// are for senders of Web Push.
     var others: [(ReplyAddress, PushResult) -> Void] = []
+    /// Each is called with the answers to requests about channels that came over no provider's connection.
+    var otherOrders: [(ReplyAddress, ChannelAnswer) -> Void] = []
 
     var count: Int { table.count }
     /// All connections, the oldest first.
@@ -27,7 +29,11 @@ final class ProviderSessions: PushAnswering {
 
     /// Answers a request about channels, if its connection is still open.
     func answer(_ address: ReplyAddress, _ answer: ChannelAnswer) {
-        table[address.connection]?.answer(address.stream, answer)
+        guard let session = table[address.connection] else {
+            for tell in otherOrders { tell(address, answer) }
+            return
+        }
+        session.answer(address.stream, answer)
     }
 
     /// Answers a lookup of devices, if its connection is still open.

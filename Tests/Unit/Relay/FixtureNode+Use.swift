@@ -1,3 +1,4 @@
+import PostriderChannels
 import PostriderCluster
 import PostriderNotifications
 import RelayFixtures
@@ -35,15 +36,26 @@ extension FixtureNode {
     }
 
     /// Posts a push to this node.
-    ///
-    /// - Parameter attempt: the number of the result, if the push is posted several times.
-    func push(_ number: Int32, to device: DeviceIdentity, as attempt: Int32? = nil, at shard: Int = 0) {
-        let stream = attempt ?? number
-        let address = ReplyAddress(shard: Int32(shard), stream: stream, connection: 99)
-        let notification = Samples.notification(
-            UInt64(number), expiration: .at(Samples.now.advanced(byMilliseconds: 600_000)), device: device)
+    func push(_ number: Int32, to device: DeviceIdentity) {
+        let end = Samples.now.advanced(byMilliseconds: 600_000)
+        push(
+            Samples.notification(UInt64(number), expiration: .at(end), device: device), as: number, at: 0)
+    }
+
+    /// Posts a push to a shard of this node. The number is that of the result.
+    func push(_ notification: Notification, as number: Int32, at shard: Int) {
+        let address = ReplyAddress(shard: Int32(shard), stream: number, connection: 99)
         if let rejection = shards[shard].home.route(notification, address) {
-            results[stream] = .rejected(rejection)
+            results[number] = .rejected(rejection)
+        }
+    }
+
+    /// Posts an order about the channels of an app to a shard of this node. The number is that of the answer.
+    func order(_ order: ChannelCommand, of owner: ChannelOwner, as number: Int32, at shard: Int) {
+        let address = ReplyAddress(shard: Int32(shard), stream: number, connection: 98)
+        let request = WaitingRequest(.order(order, owner), address)
+        if let rejection = shards[shard].context.waiting.route(request) {
+            answers[number] = .rejected(rejection)
         }
     }
 
@@ -53,6 +65,9 @@ extension FixtureNode {
     /// The shard that has a device; nil if none has.
     func home(of device: DeviceIdentity) -> Shard? { shards.first { $0.home.entries[device] != nil } }
 
+    /// A device at its home; nil if that is not here.
+    func entry(of device: DeviceIdentity) -> DeviceEntry? { home(of: device)?.home.entries[device] }
+
     /// The counters of all shards.
     var tally: Tally { shards.reduce(into: Tally()) { $0 += $1.home.tally } }
 
@@ -61,32 +76,15 @@ extension FixtureNode {
 
     /// Lets a device connect at its home, and returns its connection.
     func connect(_ device: DeviceIdentity) -> FixtureSession? {
+        guard let shard = home(of: device), let entry = shard.home.entries[device] else { return nil }
         let session = FixtureSession()
-        return connect(device, session) ? session : nil
-    }
-
-    /// Lets a device connect at its home. Returns false if that is not here.
-    func connect(_ device: DeviceIdentity, _ session: FixtureSession) -> Bool {
-        guard let shard = home(of: device), let entry = shard.home.entries[device] else { return false }
         entry.session = session
         shard.home.with(entry) { device, now, tally, effects in
             device.connected(now: now, &tally, &effects)
         }
-        return true
+        return session
     }
 
-    /// A device acknowledges deliveries, which are ignored if its connection is over here.
-    func acknowledge(_ deliveries: [UInt64], _ device: DeviceIdentity, _ session: FixtureSession) {
-        guard let shard = home(of: device), let entry = shard.home.entries[device], entry.session === session
-        else { return }
-        let stranger = shard.home.acknowledged(deliveries, by: entry)
-        precondition(stranger == nil, "what was delivered over a connection is under way")
-    }
-
-    /// The connection of a device is over.
-    func disconnected(_ device: DeviceIdentity, _ session: FixtureSession) {
-        guard let shard = home(of: device), let entry = shard.home.entries[device], entry.session === session
-        else { return }
-        shard.home.connectionEnded(of: entry, .cut)
-    }
+    /// The relay stops: the shards say goodbye to all connections.
+    func stop() { for index in mail.indices { mail[index].append(.lifecycle(.drain)) } }
 }

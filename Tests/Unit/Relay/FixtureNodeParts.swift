@@ -19,6 +19,22 @@ enum NodesFault: CaseIterable {
     case impatience
     /// A provider's shard does not wait for what a former home returns.
     case hastyRecall
+    /// A node that gives a partition up keeps the links of its devices.
+    case lastingLinks
+    /// A node does not tell its shards that a link to another node has ended.
+    case deafShards
+    /// What was removed from the queue stays in the database.
+    case lastingRows
+    /// A shard gets what a partition has twice.
+    case twiceTaken
+    /// A node that takes a partition does not get its channels.
+    case lostChannels
+    /// A node that takes a partition does not get what its channels store.
+    case lostBroadcasts
+    /// A channel that is deleted stays in the database.
+    case lastingChannels
+    /// A node forgets the subscriptions of devices when a partition has another home.
+    case lostSubscriptions
 }
 
 /// The links of one node of a ``NodesFixture``, as this end sees them.
@@ -47,15 +63,6 @@ struct FixtureWires {
         guard held[link] ?? 0 <= now, var waiting = arrived[link] else { return [] }
         defer { arrived[link] = waiting }
         return FixtureNode.take(&waiting, portion)
-    }
-}
-
-extension FixtureNode {
-    /// Removes and returns the first of what waits.
-    static func take<Element>(_ waiting: inout [Element], _ portion: (Int) -> Int) -> [Element] {
-        let some = Array(waiting.prefix(portion(waiting.count)))
-        waiting.removeFirst(some.count)
-        return some
     }
 }
 
@@ -90,16 +97,18 @@ final class FixtureNodeClock: Scheduler {
 final class FixtureStore: PartitionStore {
     private let partitions: MemoryPartitionStore
     private let writer: any Store
+    private let fault: NodesFault?
     private let isCut: () -> Bool
     private let isDeaf: () -> Bool
 
-    /// The store of a member; without a fence it writes whatever the placement is.
+    /// The store of a member, which may have a fault.
     init(
-        of member: MemoryClusterStore, isFenced: Bool, on disk: MemoryStore.Disk, isCut: @escaping () -> Bool,
-        isDeaf: @escaping () -> Bool
+        of member: MemoryClusterStore, _ fault: NodesFault?, on disk: MemoryStore.Disk,
+        isCut: @escaping () -> Bool, isDeaf: @escaping () -> Bool
     ) {
         partitions = MemoryPartitionStore(of: member)
-        writer = isFenced ? partitions : MemoryStore(disk: disk)
+        writer = fault == .missingFence ? MemoryStore(disk: disk) : partitions
+        self.fault = fault
         self.isCut = isCut
         self.isDeaf = isDeaf
     }
@@ -122,7 +131,10 @@ final class FixtureStore: PartitionStore {
 
     func load(_ wanted: Set<Partition>, visit: (QueueEntry) -> Void) throws(StoreError) -> Registry {
         try check()
-        return try partitions.load(wanted, visit: visit)
+        var registry = try partitions.load(wanted, visit: visit)
+        if fault == .lostChannels { registry.channels = [] }
+        if fault == .lostBroadcasts { registry.broadcasts = [] }
+        return registry
     }
 
     func loadReceipts() throws(StoreError) -> [Receipt] {
@@ -137,11 +149,15 @@ final class FixtureStore: PartitionStore {
 
     func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {
         if let failure { return completion(.failure(failure)) }
+        let lasting = changes.filter { if case .removeChannel = $0 { true } else { false } }
+        guard fault != .lastingChannels || lasting.isEmpty else { return completion(.success(())) }
         writer.apply(changes, completion: completion)
     }
 
     func commit(_ batch: QueueBatch, completion: @escaping (Result<Void, StoreError>) -> Void) {
         if let failure { return completion(.failure(failure)) }
+        var batch = batch
+        if fault == .lastingRows { batch.settled = [] }
         writer.commit(batch) { [isDeaf] result in
             completion(isDeaf() ? .failure(StoreError(.unreachable, "The answer is lost.")) : result)
         }

@@ -43,13 +43,23 @@ final class HandClock: Scheduler {
 
     func advance(byMilliseconds interval: Int) {
         let end = now + UInt64(interval) * 1_000_000
-        while let next = known.compactMap(\.timer).filter({ $0.dueAt ?? .max <= end })
-            .min(by: { $0.dueAt ?? 0 < $1.dueAt ?? 0 })
-        {
+        known.removeAll { $0.timer == nil }
+        while let next = firstDue(by: end) {
             now = max(now, next.dueAt ?? now)
             next.dueAt = nil
             next.fire()
         }
         now = end
+    }
+
+    /// The timer that fires first until this time. Of several that fire at the same time, the oldest is first.
+    private func firstDue(by end: UInt64) -> Timer? {
+        var first: (timer: Timer, dueAt: UInt64)?
+        for one in known {
+            guard let timer = one.timer, let dueAt = timer.dueAt, dueAt <= end, dueAt < first?.dueAt ?? .max
+            else { continue }
+            first = (timer, dueAt)
+        }
+        return first?.timer
     }
 }

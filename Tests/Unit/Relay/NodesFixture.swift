@@ -1,6 +1,7 @@
 import PostriderCluster
-import PostriderCourier
+import PostriderCrypto
 import PostriderNotifications
+import PostriderSeededRandom
 import PostriderStorage
 import RelayFixtures
 
@@ -19,23 +20,39 @@ final class NodesFixture {
     let hasTraces: Bool
     private(set) var nodes: [NodeName: FixtureNode] = [:]
     /// What is wrong, as the nodes have found out themselves.
-    var flaw: String?
+    var flaw: NodesWorld.Finding?
+    /// The access policy of all nodes.
+    let authority: AccessPolicy
 
     /// Devices, each of a partition of its own, whose app has registered.
     let devices: [DeviceIdentity]
+    /// From what the shards draw; nil if they count.
+    private var random: SplitMix64?
 
-    init(partitions: Int = Partition.count, fault: NodesFault? = nil, hasTraces: Bool = false) {
+    /// Nodes whose devices have these apps. With a seed, each process of a node draws other numbers.
+    init(
+        partitions: Int = Partition.count, fault: NodesFault? = nil,
+        authority: AccessPolicy = Provider.shared.authority, topics: [Topic] = [Samples.topic],
+        seed: UInt64? = nil, hasTraces: Bool = false
+    ) {
         self.hasTraces = hasTraces
         database = MemoryCluster(partitions: partitions)
         self.fault = fault
+        self.authority = authority
+        random = seed.map { SplitMix64(seed: $0) }
+        let secret = DeviceFixture.secret
+        let digest = SHA256.digest(secret.span).bytes
         devices = (0..<16).map {
             DeviceIdentity(high: UInt64($0) + 1, low: UInt32($0 * 61 % partitions))
         }
         let changes = devices.flatMap { device -> [RegistryChange] in
             let record = DeviceRecord(
-                identity: device, secretDigest: [UInt8](repeating: 7, count: 32), name: "\(device)",
-                enrolledAt: Samples.now)
-            return [.putDevice(record), .putRegistration(Samples.registration(on: device))]
+                identity: device, secretDigest: digest, name: "\(device)", enrolledAt: Samples.now)
+            let apps = topics.enumerated().map { number, topic in
+                RegistryChange.putRegistration(
+                    Samples.registration(RegistrationNumber(UInt32(number + 1)), of: topic, on: device))
+            }
+            return [.putDevice(record)] + apps
         }
         MemoryStore(disk: database.disk).apply(changes + [.addTokenSecret(Provider.secret)]) { _ in }
     }
@@ -57,6 +74,17 @@ final class NodesFixture {
         let node = try FixtureNode(name, shards: shards, in: self)
         nodes[name] = node
         return node
+    }
+
+    /// Makes what a shard draws its numbers from.
+    func makeRandom() -> any RandomSource {
+        guard let seed = random?.next() else { return Numbers() }
+        return SeededNumbers(seed)
+    }
+
+    /// The node that has a device's partition, as the database says.
+    func owner(of device: DeviceIdentity) -> NodeName? {
+        database.placement.owner(of: Partition(of: device))
     }
 
     private var lastLink = 0
@@ -82,4 +110,15 @@ final class NodesFixture {
             settle()
         }
     }
+}
+
+/// Numbers that a seed decides, where the relay draws random ones.
+final class SeededNumbers: RandomSource {
+    private var generator: SplitMix64
+
+    init(_ seed: UInt64) { generator = SplitMix64(seed: seed) }
+
+    func next() -> UInt64 { generator.next() }
+
+    func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) } }
 }

@@ -2,7 +2,6 @@ import PostriderCluster
 import PostriderNotifications
 import RelayFixtures
 
-@testable import PostriderDeviceQueue
 @testable import PostriderRelay
 
 extension NodesWorld {
@@ -24,12 +23,13 @@ extension NodesWorld {
         switch draw(0...99) {
         case 0..<30: push()
         case 30..<40: if !pushes.isEmpty { post(draw(0...pushes.count - 1)) }
-        case 40..<55: device.connect(among: nodes)
+        case 40..<55: try connect(device)
         case 55..<75: device.acknowledge { self.draw(0...$0) }
-        case 75..<79: device.leave()
+        case 75..<79: device.leave(isAbrupt: draw(0...1) == 0)
         case 79..<81: trouble(node)
         case 81..<83: disturbLink(of: node)
         case 83: fixture.clock.shiftMilliseconds = Int64(draw(-100_000...100_000))
+        case 84..<92: stepChannels()
         default: break
         }
         for node in nodes where node.end != nil && node.isAwake && draw(0...9) == 0 { kill(node) }
@@ -91,33 +91,36 @@ extension NodesWorld {
                 try start(node.name)
             }
         }
-        for _ in 0..<400 where finding == nil && !isAtRest {
+        try becomeQuiet()
+        guard finding == nil else { return }
+        for device in devices { device.leave(isAbrupt: draw(0...1) == 0) }
+        try becomeQuiet()
+        checkStored()
+        // Now each device hears its home.
+        for index in devices.indices { push(to: index) }
+        try checkSubscriptions {
+            try becomeQuiet()
+            for _ in 0..<20 { pass(30) { $0 } }
+        }
+    }
+
+    /// Waits until everything is at rest.
+    private func becomeQuiet() throws {
+        for _ in 0..<600 where finding == nil && !isAtRest {
             openLinks(2)
             for index in pushes.indices { post(index) }
             for device in devices {
-                device.connect(among: nodes)
+                try connect(device)
                 device.acknowledge { $0 }
             }
             for node in nodes where node.end != nil {
                 kill(node)
                 try start(node.name)
             }
-            pass(30) { $0 }
+            pass(50) { $0 }
         }
         guard finding == nil else { return }
         checkArrivals()
         if !isAtRest { report(.rest, restlessness) }
-    }
-
-    var isAtRest: Bool {
-        nodes.allSatisfy { $0.servedCount == Self.partitions / 3 && $0.tally.pending == 0 }
-            && pushes.allSatisfy { $0.acceptedAt != nil } && devices.allSatisfy { $0.session != nil }
-    }
-
-    private var restlessness: String {
-        let some = nodes.map { "\($0.name) serves \($0.servedCount) with \($0.tally)" }
-        let open = pushes.filter { $0.acceptedAt == nil }.map(\.number)
-        let away = devices.count { $0.session == nil }
-        return "\(some.joined(separator: "; ")); without 200: \(open); \(away) devices are away"
     }
 }

@@ -1,46 +1,21 @@
 import PostriderCluster
+import PostriderDeviceQueue
 import PostriderNotifications
 import PostriderSeededRandom
 import PostriderStorage
 import RelayFixtures
 
-@testable import PostriderDeviceQueue
 @testable import PostriderRelay
 
 /// Three nodes of one cluster with 16 devices under a seed, which decides what happens, and how much of what waits is
-/// handled at a time.
+/// handled at a time. Devices connect to any node.
 final class NodesWorld {
-    /// What is checked.
-    enum Checker {
-        /// A partition that a node serves is its own in the database, and so no two nodes serve one.
-        case ownership
-        /// What was answered 200 reaches its device.
-        case delivery
-        /// Of two pushes for one device, the second of which was posted after the answer to the first or over the same
-        /// connection, the first one arrives first.
-        case order
-        /// The counters of each node balance.
-        case balance
-        /// A node draws rows above those of the devices that it has taken over.
-        case rows
-        /// Pushes get 200, 429 or 503.
-        case answers
-        /// Pushes get 200 while nothing fails, although nodes are drained and started again.
-        case calm
-        /// Without further faults all nodes serve the same number of partitions, and nothing waits.
-        case rest
-    }
-
-    struct Finding: CustomStringConvertible {
-        let checker: Checker
-        let description: String
-    }
-
     static let partitions = 24
     let fixture: NodesFixture
     private(set) var finding: Finding?
     private(set) var pushes: [NodesWorldPush] = []
     let devices: [NodesWorldDevice]
+    var channels = NodesWorldChannels()
     var random: SplitMix64
     /// The numbers of shards by nodes.
     let shards: [NodeName: Int]
@@ -48,19 +23,26 @@ final class NodesWorld {
     private(set) var step = 0
     /// Whether nothing fails.
     var isCalm = false
-    /// A node to which nobody posts pushes any more, because it is about to end.
+    /// A node to which nobody posts pushes or connects any more, because it is about to end.
     var retiring: FixtureNode?
+    /// How often devices were welcomed through a node that is not their home.
+    private(set) var passages = 0
     private var attempts: Int32 = 0
     private var planned: [(time: UInt64, run: () -> Void)] = []
     /// All processes, which others may still know.
-    private var processes: [FixtureNode] = []
+    private(set) var processes: [FixtureNode] = []
 
     init(seed: UInt64, fault: NodesFault? = nil) {
         random = SplitMix64(seed: seed)
-        fixture = NodesFixture(partitions: Self.partitions, fault: fault)
+        fixture = NodesFixture(
+            partitions: Self.partitions, fault: fault, authority: NodesWorldChannels.authority,
+            topics: [Samples.topic] + NodesWorldChannels.topics, seed: seed)
         devices = fixture.devices.map(NodesWorldDevice.init)
         let names = ["a", "b", "c"].compactMap(NodeName.init)
         shards = Dictionary(uniqueKeysWithValues: zip(names, 1...3))
+        for device in devices {
+            device.onEvent = { [unowned self, unowned device] in heard($0, by: device) }
+        }
     }
 
     /// The present processes, in order.
@@ -96,8 +78,9 @@ final class NodesWorld {
             _ = node.turn(portion)
             check(before == fixture.database.placement ? [node] : nodes)
         }
-        for device in devices { device.lookAround() }
+        for device in devices { look(at: device, portion) }
         noteAnswers()
+        noteOrders()
         step += 1
     }
 
@@ -129,14 +112,55 @@ final class NodesWorld {
         }
     }
 
+    // MARK: Devices
+
+    /// Connects a device that is away to any node, unless it was asked to wait.
+    func connect(_ device: NodesWorldDevice) throws {
+        guard device.isReady(at: fixture.clock.now),
+            let node = one(of: nodes.filter { $0.isAwake && $0 !== retiring })
+        else { return }
+        try device.connect(to: node, at: draw(0...node.shards.count - 1))
+    }
+
+    private func look(at device: NodesWorldDevice, _ portion: (Int) -> Int) {
+        let now = fixture.clock.now
+        if let complaint = device.listen(at: now, portion) {
+            report(
+                .conduct, "device \(device.identity) at \(device.link?.node.name.text ?? ""): \(complaint)")
+        }
+        // It finds out some time that its node is dead.
+        if device.link?.node.isAlive == false, draw(0...7) == 0 { device.leave(isAbrupt: true) }
+        device.lookAround(at: now, isPatient: draw(0...2) > 0)
+    }
+
+    func notePassage() { passages += 1 }
+
     // MARK: Pushes
 
     /// Posts a new push, to any node, or to this one for a device that it serves if there is one.
     func push(at node: FixtureNode? = nil) {
         let own = devices.indices.filter { node?.serves(devices[$0].identity) ?? true }
         let device = one(of: own) ?? 0
-        let number = Int32(pushes.count + 1)
-        pushes.append(NodesWorldPush(number: number, device: device, postedAt: step))
+        let kind = draw(0...19)
+        switch kind {
+        case 0: push(to: device, until: .nowOrNever, at: node)
+        case 1:
+            let end = Moment(milliseconds: fixture.clock.wallMilliseconds + Int64(draw(100...5_000)))
+            push(to: device, until: .at(end), at: node)
+        default: push(to: device, collapse: kind < 8 ? "\(kind % 2)" : nil, at: node)
+        }
+    }
+
+    /// Posts a new push for a device.
+    func push(
+        to device: Int, collapse: String? = nil, until expiration: Expiration? = nil,
+        at node: FixtureNode? = nil
+    ) {
+        pushes.append(
+            NodesWorldPush(
+                number: Int32(pushes.count + 1), device: device, collapse: collapse,
+                expiration: expiration ?? .at(Samples.now.advanced(byMilliseconds: 600_000)),
+                isKept: expiration == nil, postedAt: step))
         post(pushes.count - 1, at: node)
     }
 
@@ -151,8 +175,8 @@ final class NodesWorld {
         pushes[index].place = (node, shard)
         pushes[index].last = attempts
         if pushes[index].first == 0 { pushes[index].first = attempts }
-        node.push(
-            pushes[index].number, to: devices[pushes[index].device].identity, as: attempts, at: shard)
+        let device = devices[pushes[index].device].identity
+        node.push(pushes[index].notification(for: device), as: attempts, at: shard)
     }
 
     private func noteAnswers() {
@@ -173,45 +197,11 @@ final class NodesWorld {
         }
     }
 
-    // MARK: Checks
+    // MARK: Findings
 
     func report(_ checker: Checker, _ text: String) {
         guard finding == nil else { return }
         finding = Finding(
             checker: checker, description: "step \(step), \(fixture.clock.now / 1_000_000) ms: \(text)")
-    }
-
-    private func check(_ nodes: [FixtureNode]) {
-        if let flaw = fixture.flaw { report(.rows, flaw) }
-        let placement = fixture.database.placement
-        for node in nodes where node.isAwake {
-            for partition in placement.partitions where placement.owner(of: partition) != node.name {
-                guard node.serves(DeviceIdentity(high: 1, low: UInt32(partition.number))) else { continue }
-                let owner = placement.owner(of: partition)?.text ?? "nobody"
-                report(.ownership, "\(node.name) serves \(partition) of \(owner)")
-            }
-            let tally = node.tally
-            if !tally.isBalanced { report(.balance, "\(node.name): \(tally)") }
-        }
-    }
-
-    /// Compares what devices got with what was answered.
-    func checkArrivals() {
-        for (index, device) in devices.enumerated() {
-            let own = pushes.filter { $0.device == index && $0.acceptedAt != nil }
-            for push in own where !device.has(push.number) {
-                report(.delivery, "push \(push.number) was answered 200 and has not arrived")
-            }
-            var places: [NotificationIdentity: Int] = [:]
-            for (place, identity) in device.arrived.enumerated() { places[identity] = place }
-            for first in own {
-                for second in own where first.acceptedAt ?? .max < second.postedAt || first.leads(second) {
-                    let two = [first, second].compactMap { places[NodesWorldDevice.identity($0.number)] }
-                    if two.count == 2, two[0] > two[1] {
-                        report(.order, "push \(second.number) has arrived before \(first.number)")
-                    }
-                }
-            }
-        }
     }
 }

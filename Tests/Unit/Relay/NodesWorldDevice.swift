@@ -1,83 +1,90 @@
+import PostriderCluster
+import PostriderCourier
 import PostriderNotifications
 import RelayFixtures
 
 @testable import PostriderRelay
 
-/// A device of a ``NodesWorld``.
+/// A device of a ``NodesWorld``. It connects to any node; if another one is its home, that node is its edge.
 final class NodesWorldDevice {
     let identity: DeviceIdentity
     /// What it got, in the order of first arrivals.
     private(set) var arrived: [NotificationIdentity] = []
     private var known: Set<NotificationIdentity> = []
-    private(set) var session: FixtureSession?
-    private var node: FixtureNode?
+    private(set) var link: NodesWorldLink?
+    /// The last goodbye of a node on this link.
+    private(set) var goodbye: Goodbye?
+    /// When the device comes back, or gives up waiting for the end of a link after a goodbye.
+    private var waitsUntil: UInt64 = 0
+    /// How often it was welcomed, and told goodbye.
+    private(set) var welcomes = 0
+    private(set) var goodbyes = 0
+    /// What it has of channels.
+    var channels = NodesWorldSubscriptions()
+    /// Hears of everything.
+    var onEvent: (DeviceLink.Event) -> Void = { _ in }
 
     init(_ identity: DeviceIdentity) { self.identity = identity }
 
-    /// Connects at the node that serves it; nothing happens if none does.
-    func connect(among nodes: [FixtureNode]) {
-        guard session == nil, let node = nodes.first(where: { $0.isAwake && $0.serves(identity) }) else {
-            return
-        }
-        let session = FixtureSession()
-        // It may get something before the connecting is over.
-        session.onDelivery = { [unowned self] in
-            if known.insert($0).inserted { arrived.append($0) }
-        }
-        guard node.connect(identity, session) else { return }
-        self.session = session
-        self.node = node
+    /// Whether it is away, and may come back.
+    func isReady(at now: UInt64) -> Bool { link == nil && now >= waitsUntil }
+
+    /// Connects to a shard of a node, which need not be its home.
+    func connect(to node: FixtureNode, at shard: Int) throws {
+        let hello = Hello(
+            deviceIdentity: identity, deviceSecret: DeviceFixture.secret, keepaliveSeconds: 1800,
+            agent: "test/1", processInstance: 1)
+        goodbye = nil
+        channels.confirmed = []
+        link = try NodesWorldLink(to: node, at: shard, hello) { [unowned self] in hear($0) }
     }
 
+    private func hear(_ event: DeviceLink.Event) {
+        switch event {
+        case .deliver(let deliver):
+            if known.insert(deliver.identity).inserted { arrived.append(deliver.identity) }
+        case .welcomed: welcomes += 1
+        case .goodbye(let goodbye):
+            self.goodbye = goodbye
+            goodbyes += 1
+        default: break
+        }
+        onEvent(event)
+    }
+
+    /// Hears some of what has arrived. Returns how a node has broken the protocol.
+    func listen(at now: UInt64, _ portion: (Int) -> Int) -> String? {
+        guard let link else { return nil }
+        let wasWarned = goodbye != nil
+        link.receive(portion)
+        if !wasWarned, goodbye != nil { waitsUntil = now + Self.patience }
+        if let complaint = link.complaint { return complaint }
+        guard let goodbye, !Self.goodbyes.contains(goodbye.reason) else { return nil }
+        return "goodbye \(goodbye.reason): \(goodbye.detail)"
+    }
+
+    /// What a relay may say although nobody has made a mistake.
+    private static let goodbyes: [Goodbye.Reason] = [.shutdown, .overloaded, .replaced]
+    /// For how long a device acknowledges after a goodbye, in nanoseconds.
+    private static let patience: UInt64 = 3_000_000_000
+
     /// Acknowledges the first deliveries.
-    func acknowledge(_ portion: (Int) -> Int) {
-        guard let session, let node, node.isAwake else { return }
-        let some = FixtureNode.take(&session.unacknowledged, portion)
-        if !some.isEmpty { node.acknowledge(some, identity, session) }
+    func acknowledge(_ portion: (Int) -> Int) { link?.acknowledge(portion) }
+
+    /// Closes the connection if it is over, and comes back when it was asked to, or at once.
+    func lookAround(at now: UInt64, isPatient: Bool) {
+        guard let link, link.isOver || goodbye != nil && now >= waitsUntil else { return }
+        let pause = isPatient ? UInt64(goodbye?.retryAfterMilliseconds ?? 0) : 0
+        leave(isAbrupt: false)
+        waitsUntil = now + pause * 1_000_000
     }
 
     /// Closes the connection. The node hears of that when it runs.
-    func leave() {
-        guard let session, let node else { return }
-        session.isGone = true
-        let identity = identity
-        node.whenAwake { node.disconnected(identity, session) }
-        self.session = nil
-        self.node = nil
+    func leave(isAbrupt: Bool) {
+        link?.hangUp(isAbrupt: isAbrupt)
+        link = nil
+        waitsUntil = 0
     }
 
-    /// Leaves if its node has ended, or has said goodbye.
-    func lookAround() {
-        guard let session, let node else { return }
-        if !node.isAlive || !session.goodbyes.isEmpty { leave() }
-    }
-
-    func has(_ number: Int32) -> Bool { known.contains(Self.identity(number)) }
-
-    static func identity(_ number: Int32) -> NotificationIdentity {
-        NotificationIdentity(high: 1, low: UInt64(number))
-    }
-}
-
-/// A push of a ``NodesWorld``, with all attempts to post it.
-struct NodesWorldPush {
-    let number: Int32
-    let device: Int
-    /// The events in which it was posted first, and was answered 200.
-    let postedAt: Int
-    var acceptedAt: Int?
-    /// The attempt without an answer.
-    var attempt: (node: FixtureNode, number: Int32)?
-    /// The numbers of the first and the last attempt, and where the last one was made.
-    var first: Int32 = 0
-    var last: Int32 = 0
-    var place: (node: FixtureNode, shard: Int)?
-
-    /// Whether this push was posted before another one over the same connection, and both were posted only once.
-    func leads(_ other: NodesWorldPush) -> Bool {
-        guard first == last, other.first == other.last, first < other.first, let place,
-            let there = other.place
-        else { return false }
-        return place.node === there.node && place.shard == there.shard
-    }
+    func has(_ identity: NotificationIdentity) -> Bool { known.contains(identity) }
 }

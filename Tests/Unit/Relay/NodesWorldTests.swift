@@ -9,16 +9,19 @@ struct NodesWorldTests {
 
     @Test("lose nothing, keep the order of each device, and come to rest")
     func seeds() throws {
-        var (accepted, moved) = (0, 0 as UInt64)
+        var (accepted, moved, passages, broadcasts) = (0, 0 as UInt64, 0, 0)
         for seed in Self.seeds {
             let world = NodesWorld(seed: seed)
             try world.run()
             #expect(world.finding == nil, "seed \(seed): \(world.finding?.description ?? "")")
             accepted += world.accepted
             moved += world.moved
+            passages += world.passages
+            broadcasts += world.channels.accepted
         }
         // The events have had an effect.
         #expect(accepted > 100 * Self.seeds.count && moved > UInt64(Self.seeds.count))
+        #expect(passages > 10 * Self.seeds.count && broadcasts > 5 * Self.seeds.count)
     }
 
     @Test("answer every push with 200 while one after the other is drained, ended and started again")
@@ -35,17 +38,13 @@ struct NodesWorldTests {
     }
 
     @Test(
-        "are seen not to do so if somebody builds a fault into the waiting of pushes",
-        arguments: [NodesFault.impatience, .hastyRecall])
-    func hastyFaults(_ fault: NodesFault) throws {
-        for seed in 1...60 as ClosedRange<UInt64> {
-            let world = NodesWorld(seed: seed, fault: fault)
-            try world.upgrade()
-            guard let finding = world.finding else { continue }
-            #expect([.calm, .order].contains(finding.checker), "\(fault), seed \(seed): \(finding)")
-            return
-        }
-        Issue.record("\(fault) goes unnoticed")
+        "are seen not to do so if somebody builds a fault into them that concerns moves in order",
+        arguments: [
+            (NodesFault.impatience, [NodesWorld.Checker.calm, .order]), (.hastyRecall, [.calm, .order]),
+            (.lastingRows, [.order, .rest]), (.lostSubscriptions, [.broadcasts]),
+        ])
+    func faultsOfMoves(_ fault: NodesFault, _ checkers: [NodesWorld.Checker]) throws {
+        try find(fault, checkers) { try $0.upgrade() }
     }
 
     @Test(
@@ -54,11 +53,19 @@ struct NodesWorldTests {
             (NodesFault.missingFence, [NodesWorld.Checker.delivery, .order]),
             (.fallingRows, [.rows, .answers]),
             (.endlessService, [.ownership, .answers]), (.hastyRelease, [.ownership, .delivery, .order]),
+            (.lastingLinks, [.homes]), (.deafShards, [.rest, .delivery]), (.twiceTaken, [.balance]),
+            (.lostChannels, [.channels]), (.lostBroadcasts, [.broadcasts]), (.lastingChannels, [.channels]),
         ])
     func faults(_ fault: NodesFault, _ checkers: [NodesWorld.Checker]) throws {
+        try find(fault, checkers) { try $0.run() }
+    }
+
+    private func find(
+        _ fault: NodesFault, _ checkers: [NodesWorld.Checker], _ run: (NodesWorld) throws -> Void
+    ) throws {
         for seed in 1...120 as ClosedRange<UInt64> {
             let world = NodesWorld(seed: seed, fault: fault)
-            try world.run()
+            try run(world)
             guard let finding = world.finding else { continue }
             #expect(checkers.contains(finding.checker), "\(fault), seed \(seed): \(finding)")
             return
