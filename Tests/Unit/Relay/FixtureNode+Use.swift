@@ -85,6 +85,21 @@ extension FixtureNode {
         return session
     }
 
+    /// A device acknowledges everything that it has over a connection.
+    func acknowledge(_ device: DeviceIdentity, _ session: FixtureSession) {
+        guard let shard = home(of: device), let entry = shard.home.entries[device], entry.session === session
+        else { return }
+        let stranger = shard.home.acknowledged(session.takeDeliveries(), by: entry)
+        precondition(stranger == nil, "what was delivered over a connection is under way")
+    }
+
+    /// The connection of a device is over.
+    func disconnected(_ device: DeviceIdentity, _ session: FixtureSession) {
+        guard let shard = home(of: device), let entry = shard.home.entries[device], entry.session === session
+        else { return }
+        shard.home.connectionEnded(of: entry, .cut)
+    }
+
     /// The relay stops: the shards say goodbye to all connections.
     func stop() { for index in mail.indices { mail[index].append(.lifecycle(.drain)) } }
 }

@@ -39,7 +39,7 @@ struct NodeTraceTests {
     private func deliver(at node: Int) throws {
         let session = try #require(nodes[node].connect(device))
         fixture.wait(milliseconds: 200)
-        nodes[node].acknowledge(session.unacknowledged, device, session)
+        nodes[node].acknowledge(device, session)
         fixture.wait(milliseconds: 500)
     }
 
