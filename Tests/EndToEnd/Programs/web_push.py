@@ -266,7 +266,7 @@ def main():
     keys(browser, authority)
     say("keys are checked")
     _, endpoint = browser.subscribe()
-    witness, is_over, sent = Sender(endpoint, authority), threading.Event(), []
+    witness, is_over, all_sent, sent = Sender(endpoint, authority), threading.Event(), threading.Event(), []
 
     def send():
         while not is_over.is_set():
@@ -277,7 +277,7 @@ def main():
     got = []
 
     def take():
-        while not (is_over.is_set() and len(got) >= len(sent)):
+        while not (all_sent.is_set() and len(got) >= len(sent)):
             got.append(browser.receive())
 
     sending, taking = threading.Thread(target=send), threading.Thread(target=take, daemon=True)
@@ -287,6 +287,8 @@ def main():
     abuse((target.hostname, target.port), authority)
     is_over.set()
     sending.join()
+    # Before that one more may be on its way.
+    all_sent.set()
     # The last message wakes the taker once more.
     witness.post(b"end")
     taking.join(PATIENCE_SECONDS)
