@@ -24,16 +24,8 @@ extension Control.Trace {
     init(ofNodes parts: [(name: String, trace: Control.Trace)], last: Int) {
         var (pushes, refusals, starts) = ([Control.TracedPush](), [Control.TracedRefusal](), [Int64]())
         for (name, trace) in parts {
-            pushes += trace.pushes.map { push in
-                var push = push
-                push.node = name
-                return push
-            }
-            refusals += trace.refusals.map { refusal in
-                var refusal = refusal
-                refusal.node = name
-                return refusal
-            }
+            pushes += trace.pushes.told(by: name)
+            refusals += trace.refusals.told(by: name)
             // The start of a node says nothing about the pushes of others.
             if !trace.pushes.isEmpty { starts += trace.starts }
         }
@@ -46,18 +38,12 @@ extension Control.Trace {
             untoldRefusals: parts.reduce(0) { $0 + $1.trace.untoldRefusals },
             sample: parts.map(\.trace.sample).max() ?? 1)
     }
-}
 
-extension Control.Trace {
     /// Adds what nodes have recorded of pushes that others have accepted, because they have the devices since then.
     mutating func add(_ parts: [(name: String, events: [Control.TracedEvent])]) {
         var further: [Int64: [Control.TracedEvent]] = [:]
         for (name, events) in parts {
-            for event in events {
-                var event = event
-                event.node = name
-                further[event.row, default: []].append(event)
-            }
+            for event in events.told(by: name) { further[event.row, default: []].append(event) }
         }
         for index in pushes.indices {
             if let events = further[pushes[index].row] { pushes[index].add(events) }
@@ -70,8 +56,7 @@ extension Control.TracedPush {
     fileprivate mutating func add(_ further: [Control.TracedEvent]) {
         let others = further.filter { $0.node != node }
         guard !others.isEmpty else { return }
-        for index in events.indices { events[index].node = node }
-        var all = events
+        var all = events.told(by: node)
         for event in others {
             // An agent repeats what it reported just before it lost its link, perhaps to another node.
             let isRepeated =
@@ -88,21 +73,31 @@ extension Control.TraceFeed {
     /// What was recorded at all nodes, by its time.
     init(ofNodes parts: [(name: String, feed: Control.TraceFeed)], cursor: TraceCursor) {
         self.init(
-            pushes: parts.flatMap { part in
-                part.feed.pushes.map { push in
-                    var push = push
-                    push.node = part.name
-                    return push
-                }
-            }.sorted { ($0.acceptedAt, $0.row) < ($1.acceptedAt, $1.row) },
-            events: parts.flatMap { part in
-                part.feed.events.map { event in
-                    var event = event
-                    event.node = part.name
-                    return event
-                }
-            }.inOrder, cursor: cursor.text,
+            pushes: parts.flatMap { $0.feed.pushes.told(by: $0.name) }
+                .sorted { ($0.acceptedAt, $0.row) < ($1.acceptedAt, $1.row) },
+            events: parts.flatMap { $0.feed.events.told(by: $0.name) }.inOrder, cursor: cursor.text,
             lost: parts.reduce(0) { $0 + $1.feed.lost })
+    }
+}
+
+/// Something that names the node of a cluster that has told it.
+protocol ToldByNode {
+    var node: String? { get set }
+}
+
+extension Control.TracedPush: ToldByNode {}
+extension Control.TracedRefusal: ToldByNode {}
+extension Control.TracedEvent: ToldByNode {}
+extension Control.DeviceEvent: ToldByNode {}
+
+extension Array where Element: ToldByNode {
+    /// The same, each with the name of the node that has told it.
+    func told(by node: String?) -> [Element] {
+        map { one in
+            var one = one
+            one.node = node
+            return one
+        }
     }
 }
 

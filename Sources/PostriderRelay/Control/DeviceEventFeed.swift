@@ -103,12 +103,7 @@ final class DeviceEventFeed {
     }
 
     private func withNode(_ events: [Control.DeviceEvent]) -> [Control.DeviceEvent] {
-        guard let name = cluster?.name else { return events }
-        return events.map { event in
-            var event = event
-            event.node = name
-            return event
-        }
+        cluster?.name.map { events.told(by: $0) } ?? events
     }
 
     /// The events after a cursor, for another node.

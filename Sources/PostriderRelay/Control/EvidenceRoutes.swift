@@ -19,10 +19,10 @@ final class EvidenceRoutes {
         _ context: ShardContext, _ directory: DeviceDirectory, _ signer: EvidenceSigner,
         _ nodes: NodeQueries
     ) {
-        self.nodes = nodes
         self.context = context
         self.directory = directory
         self.signer = signer
+        self.nodes = nodes
     }
 
     /// `GET /v1/evidence-key`.

@@ -233,7 +233,7 @@ extension Control.PushRow {
             acceptedAt: push.acceptedAt.milliseconds)
     }
 
-    /// The push that a node has told; nil if that is none.
+    /// The push; nil if a node has sent an identity that has not the form of one.
     var traced: TracedRow? {
         NotificationIdentity(identity).map { identity in
             TracedRow(
@@ -244,7 +244,7 @@ extension Control.PushRow {
 }
 
 extension Control.TracedPush {
-    /// The push as other nodes have to know it; nil if that is none.
+    /// What other nodes need to find their events of the push; nil if its identity has not the form of one.
     var traced: TracedRow? {
         Control.PushRow(row: row, identity: identity, device: device, acceptedAt: acceptedAt).traced
     }
