@@ -10,7 +10,7 @@ struct AbsentDevice: Sendable, Equatable {
     let since: Moment
 
     func encode(into output: inout [UInt8]) {
-        output.appendField(1, device.bytes)
+        output.appendField(1, device)
         output.appendField(2, key)
         output.appendField(3, UInt64(bitPattern: since.milliseconds))
     }

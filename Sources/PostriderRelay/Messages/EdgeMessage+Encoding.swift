@@ -12,12 +12,12 @@ extension EdgeMessage {
             }
         case .said(let device, let message, let address):
             output.append(.edgeSaid, address) { output in
-                output.appendField(2, device.bytes)
+                output.appendField(2, device)
                 output.appendField(3, message)
             }
         case .ended(let device, let ending, let address):
             output.append(.edgeEnded, address) { output in
-                output.appendField(2, device.bytes)
+                output.appendField(2, device)
                 if let ending { output.appendField(3, ending.rawValue) }
             }
         case .say(let address, let frame, let isBroadcast):

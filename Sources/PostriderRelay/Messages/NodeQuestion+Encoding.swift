@@ -13,10 +13,10 @@ extension NodeQuestion {
         case .devices(let query): output.appendElement(3, query)
         case .change(let device, let body):
             output.appendField(4) { output in
-                output.appendField(1, device.bytes)
+                output.appendField(1, device)
                 output.appendField(2, body)
             }
-        case .remove(let device): output.appendField(5, device.bytes)
+        case .remove(let device): output.appendField(5, device)
         case .trace(let query): output.appendElement(6, query)
         case .successors(let devices):
             output.appendField(14) { output in
@@ -110,7 +110,7 @@ extension NodeQuestion {
 
 extension PushInquiry {
     func encode(into output: inout [UInt8]) {
-        output.appendField(1, identity.bytes)
+        output.appendField(1, identity)
         output.appendField(2, wait.stage.rawValue)
         output.appendField(3, UInt64(wait.seconds))
         if let topic { output.appendField(4, topic.text) }
@@ -145,8 +145,8 @@ extension PushInquiry {
 extension TracedRow {
     func encode(into output: inout [UInt8]) {
         output.appendField(1, UInt64(bitPattern: row.value))
-        output.appendField(2, identity.bytes)
-        if let device { output.appendField(3, device.bytes) }
+        output.appendField(2, identity)
+        if let device { output.appendField(3, device) }
         output.appendField(4, UInt64(bitPattern: acceptedAt.milliseconds))
     }
 

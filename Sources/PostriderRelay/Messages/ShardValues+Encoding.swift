@@ -28,8 +28,8 @@ extension ReplyAddress {
 
 extension Notification {
     func encode(into output: inout [UInt8]) {
-        output.appendField(1, identity.high, identity.low)
-        output.appendField(2, device.high, device.low)
+        output.appendField(1, identity)
+        output.appendField(2, device)
         output.appendField(3, UInt64(registration.value))
         output.appendField(4, topic.text)
         if let pushType { output.appendField(5, pushType.rawValue) }
@@ -38,7 +38,7 @@ extension Notification {
         if let collapseIdentifier { output.appendElement(8, collapseIdentifier) }
         output.appendField(9, payload)
         output.appendField(10, UInt64(bitPattern: acceptedAt.milliseconds))
-        if let uniqueIdentity { output.appendField(11, uniqueIdentity.high, uniqueIdentity.low) }
+        if let uniqueIdentity { output.appendField(11, uniqueIdentity) }
         if let proof { output.appendField(12, message: proof.encode) }
         if let callback { output.appendElement(13, callback) }
         if let traceContext { output.appendField(14, message: traceContext.encode) }
@@ -85,9 +85,21 @@ extension Notification {
     }
 }
 
+extension [UInt8] {
+    /// Appends an identity as a bytes field.
+    mutating func appendField(_ number: UInt64, _ identity: NotificationIdentity) {
+        appendField(number, identity.high, identity.low)
+    }
+
+    /// Appends an identity as a bytes field.
+    mutating func appendField(_ number: UInt64, _ device: DeviceIdentity) {
+        appendField(number, device.high, device.low)
+    }
+}
+
 extension Broadcast {
     func encode(into output: inout [UInt8]) {
-        output.appendField(1, identity.bytes)
+        output.appendField(1, identity)
         output.appendField(2, channel.bytes)
         output.appendField(3, topic.text)
         output.appendField(4, payload)

@@ -16,7 +16,7 @@ extension WebMessage {
             output.appendField(ShardMessage.Kind.receipt.number, message: receipt.encode)
         case .readReceipts(let subscription, let address, let seconds):
             output.append(.readReceipts, address) { output in
-                output.appendField(2, subscription.identity.bytes)
+                output.appendField(2, subscription.identity)
                 output.appendField(3, UInt64(clamping: seconds))
             }
         case .receipts(let receipts, let address):
@@ -101,15 +101,15 @@ extension [UInt8] {
         _ row: QueueRow, _ identity: DeviceIdentity? = nil, _ number: RegistrationNumber? = nil
     ) {
         appendField(2, UInt64(bitPattern: row.value))
-        if let identity { appendField(3, identity.bytes) }
+        if let identity { appendField(3, identity) }
         if let number { appendField(4, UInt64(number.value)) }
     }
 }
 
 extension WebPush {
     fileprivate func encode(into output: inout [UInt8]) {
-        output.appendField(2, identity.bytes)
-        output.appendField(3, device.bytes)
+        output.appendField(2, identity)
+        output.appendField(3, device)
         output.appendField(4, UInt64(registration.value))
         output.appendField(5, UInt64(bitPattern: request.secondsToLive))
         output.appendField(6, request.urgency.rawValue)
@@ -126,7 +126,7 @@ extension WebPush {
                 output.appendField(2, credentials.key)
             }
         }
-        if let receipts { output.appendField(10, receipts.identity.bytes) }
+        if let receipts { output.appendField(10, receipts.identity) }
         if let traceContext { output.appendField(13, message: traceContext.encode) }
     }
 
@@ -190,9 +190,9 @@ extension VAPIDCredentials {
 extension Receipt {
     fileprivate func encode(into output: inout [UInt8]) {
         output.appendField(1, UInt64(bitPattern: row.value))
-        output.appendField(2, device.bytes)
+        output.appendField(2, device)
         output.appendField(3, UInt64(registration.value))
-        output.appendField(4, subscription.identity.bytes)
+        output.appendField(4, subscription.identity)
         output.appendField(5, UInt64(bitPattern: expiresAt.milliseconds))
         if let outcome { output.appendField(6, UInt64(bitPattern: outcome.rawValue)) }
     }
