@@ -76,6 +76,11 @@ struct NodeEventTests {
         return (node, session)
     }
 
+    private func link(_ one: FixtureNode, _ other: FixtureNode) {
+        fixture.link(one, other)
+        fixture.link(other, one)
+    }
+
     private func unlink(_ one: FixtureNode, _ other: FixtureNode) {
         for (node, peer) in [(one, other), (other, one)] {
             for link in node.openLinks where node.peer(over: link) === peer { node.dropLink(link) }
@@ -129,8 +134,7 @@ struct NodeEventTests {
         let device = try device(of: 1)
         _ = try connect(device)
         #expect(late.words == ["nodeMissing b"])
-        fixture.link(nodes[0], nodes[1])
-        fixture.link(nodes[1], nodes[0])
+        link(nodes[0], nodes[1])
         fixture.wait(milliseconds: 500)
         // The second one did not follow before the node was missing.
         #expect(followers[0].words == ["nodeMissing b", "nodeBack b", "connected b"])
@@ -143,8 +147,7 @@ struct NodeEventTests {
         unlink(nodes[0], nodes[1])
         fixture.wait(milliseconds: Limits.keptDeviceEventsMilliseconds + 500)
         _ = try connect(try device(of: 1))
-        fixture.link(nodes[0], nodes[1])
-        fixture.link(nodes[1], nodes[0])
+        link(nodes[0], nodes[1])
         fixture.wait(milliseconds: 500)
         #expect(follower.words == ["nodeMissing b", "nodeBack b", "eventsLost b"])
     }
@@ -160,9 +163,10 @@ struct NodeEventTests {
         let (home, _) = try connect(device)
         #expect(follower.words.last == "connected \(home.name)")
         let next = try fixture.start("d")
-        let operators = [NodeOperator(next)]
-        fixture.wait(milliseconds: 1_000)
-        #expect(follower.words.contains("nodeJoined d") && operators.count == 1)
+        withExtendedLifetime(NodeOperator(next)) {
+            fixture.wait(milliseconds: 1_000)
+            #expect(follower.words.contains("nodeJoined d"))
+        }
     }
 
     @Test("that takes nothing is left, and then no node keeps events")
