@@ -85,6 +85,14 @@ extension FixtureNode {
         return session
     }
 
+    /// The same, and tells those who follow what happens to devices.
+    func welcome(_ device: DeviceIdentity) -> FixtureSession? {
+        guard let session = connect(device), let home = home(of: device)?.home, let entry = entry(of: device)
+        else { return nil }
+        home.noteConnected(entry, at: "192.0.2.7", agent: "test/1", insteadOf: nil)
+        return session
+    }
+
     /// A device acknowledges everything that it has over a connection.
     func acknowledge(_ device: DeviceIdentity, _ session: FixtureSession) {
         guard let shard = home(of: device), let entry = shard.home.entries[device], entry.session === session

@@ -68,10 +68,7 @@ struct NodeEventTests {
 
     private func connect(_ device: DeviceIdentity) throws -> (node: FixtureNode, session: FixtureSession) {
         let node = try #require(nodes.first { $0.isAlive && $0.home(of: device) != nil })
-        let session = try #require(node.connect(device))
-        let home = try #require(node.home(of: device)).home
-        let entry = try #require(home.entries[device])
-        home.noteConnected(entry, at: "192.0.2.7", agent: "test/1", insteadOf: nil)
+        let session = try #require(node.welcome(device))
         fixture.wait(milliseconds: 500)
         return (node, session)
     }

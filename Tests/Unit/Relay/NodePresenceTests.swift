@@ -54,10 +54,7 @@ final class NodePresenceTests {
     private func connect(_ device: DeviceIdentity) throws -> Int {
         let number = try #require(
             nodes.indices.first { nodes[$0].isAlive && nodes[$0].home(of: device) != nil })
-        let session = try #require(nodes[number].connect(device))
-        let home = try #require(nodes[number].home(of: device)).home
-        home.noteConnected(
-            try #require(home.entries[device]), at: "192.0.2.7", agent: "test/1", insteadOf: nil)
+        let session = try #require(nodes[number].welcome(device))
         sessions.append((device, session))
         fixture.settle()
         return number
