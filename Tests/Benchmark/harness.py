@@ -141,15 +141,15 @@ steps:
 
 
 @contextlib.contextmanager
-def scraped():
-    """An address for a relay's metrics, which are read there each second, as Prometheus does."""
+def scraped(times=1):
+    """An address for a relay's metrics, which are read there so many times a second; Prometheus does it once at most."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{listener.getsockname()[1]}"
     ended, read = threading.Event(), []
 
     def scrape():
-        while not ended.wait(1):
+        while not ended.wait(1 / times):
             with contextlib.suppress(OSError), urllib.request.urlopen(f"http://{address}/metrics", timeout=5) as answer:
                 read.append(len(answer.read()))
 
