@@ -90,7 +90,8 @@ extension World {
     }
 
     /// Checks that no message comes that was replaced before the WebSocket began, while the message that has replaced
-    /// it waits.
+    /// it waits. It does not wait any more if the browser has one that has replaced it in its turn: what that one has
+    /// replaced may come back if it was acknowledged at once, and the relay was killed then.
     private func checkReplaced(_ message: SimulatedMessage, _ session: SimulatedBrowserSession) {
         guard message.isAccepted, let answeredAt = message.answeredAt, let hello = session.hello else {
             return
@@ -100,6 +101,9 @@ extension World {
             other.isAccepted && other.sentAt > answeredAt && !seen.contains(other.number)
                 && other.answeredAt.map { $0 < hello.event } ?? false && !hasExpired(other)
                 && other.secondsToLive > 0
+                && !rivals(of: other, atEvery: false).contains {
+                    seen.contains($0.number) && $0.answeredAt ?? .max >= other.sentAt
+                }
         }
         findings.expect(
             rival == nil, .ended,
