@@ -57,6 +57,19 @@ extension LongEndToEnd {
             }
         }
 
+        @Test("carry Web Push: browsers and senders use any node, and lose nothing when one is killed")
+        func webPush() async throws {
+            let database = try DatabaseServer.shared.get().makeDatabase()
+            try await onStage { stage in
+                let program = try stage.python(
+                    "web_cluster.py",
+                    [Place.products.appending(path: "postrider").path, database, stage.folder.path])
+                #expect(try await program.exitCode() == 0, "\(program.transcript)")
+                #expect(program.output.contains("every receipt has come once"), "\(program.transcript)")
+                #expect(program.output.last == "every node has ended in order")
+            }
+        }
+
         /// Whether this user may make network namespaces and links between them on this machine, as the program asks.
         private static let mayCut: Bool = {
             let question = "import sys, networks; sys.exit(not networks.may_make_networks())"

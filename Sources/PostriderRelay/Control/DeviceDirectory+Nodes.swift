@@ -24,4 +24,15 @@ extension NodeQueries {
             then(labels.contains { $0.identity != own && $0.name.lowercased() == name.key })
         }
     }
+
+    /// Asks the other nodes, if there are any, for the device of a name or an identity. It is unknown while a node
+    /// does not answer, and if devices of several nodes have the name.
+    func findDevice(_ text: String, then: @escaping (Result<DeviceIdentity, Rejection>) -> Void) {
+        askOthers(.labels([text])) { answers in
+            let labels = answers.read(as: [Control.LabelledDevice].self)
+            let found = Set(labels.all.joined().compactMap { DeviceIdentity(hex: $0.identity) })
+            if found.count == 1, let device = found.first { return then(.success(device)) }
+            then(.failure(labels.missing.isEmpty ? .badDeviceToken : .serviceUnavailable))
+        }
+    }
 }

@@ -87,6 +87,9 @@ final class DeviceEdge {
     /// Sends the last message about the session.
     func finish(_ status: GRPCStatus?, _ sentence: String) { send(.finish(address, status, sentence)) }
 
+    /// Sends the last message about the session of a browser.
+    func close(code: UInt16, _ reason: String) { send(.close(address, code: code, reason)) }
+
     private func send(_ message: EdgeMessage) {
         outbox.send(.edge(message), to: Int(address.shard))
     }

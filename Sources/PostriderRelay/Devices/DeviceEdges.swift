@@ -50,6 +50,7 @@ final class DeviceEdges {
         case .refuse(let address, let detail):
             if let (session, _) = passedSession(address) { postpone(session, detail) }
         case .linkEnded(let link): ended(link)
+        case .openBrowser, .close: preconditionFailure("browsers have edges of their own")
         }
     }
 

@@ -166,8 +166,7 @@ final class DeviceHome {
         for effect in effects {
             switch effect {
             case .answer(let address, let result):
-                stores.receipts.answered(address, result)
-                answer(address, result)
+                if !stores.webAnswers.take(result, for: address) { answer(address, result) }
             case .take(let queued, let delivery):
                 if let delivery { send(queued, as: delivery, to: entry) }
                 stores.store(queued, isSent: delivery != nil, &entry.promptness)

@@ -10,16 +10,18 @@ struct PartitionMoves {
     private let changes: RegistryChanges
     private let directory: DeviceDirectory
     private let channels: ChannelHome
+    private let web: WebHome
 
     init(
         _ context: ShardContext, _ home: DeviceHome, _ changes: RegistryChanges, _ directory: DeviceDirectory,
-        _ channels: ChannelHome
+        _ channels: ChannelHome, _ web: WebHome
     ) {
         self.context = context
         self.home = home
         self.changes = changes
         self.directory = directory
         self.channels = channels
+        self.web = web
     }
 
     /// Adds the devices of partitions that this node has taken. Nobody is told yet that they have their home here.
@@ -27,6 +29,7 @@ struct PartitionMoves {
         home.restore(loaded)
         channels.forget(loaded.partitions ?? [])
         channels.restore(loaded.registry)
+        web.restore(loaded)
         guard context.index == 0 else { return }
         directory.restore(loaded.registry)
         directory.expectReturns(of: loaded.registry.presences)
@@ -48,6 +51,7 @@ struct PartitionMoves {
         changes.confirm { [self] _ in
             for entry in entries(where: moved) { home.forget(entry) }
             channels.forget(partitions)
+            web.forget(where: moved)
             if context.index == 0 { directory.forget(where: moved) }
             then()
         }

@@ -10,6 +10,8 @@ final class StoreRequests {
     private let context: ShardContext
     /// The receipts of Web Push that are owed to senders.
     let receipts: ReceiptPromises
+    /// The answers that are owed to senders of Web Push.
+    let webAnswers: WebAnswers
     private var deferred = DeferredStores()
     private var timer: (any LoopTimer)?
     /// Counts the ends of turns.
@@ -18,6 +20,7 @@ final class StoreRequests {
     init(_ context: ShardContext, _ changes: RegistryChanges) {
         self.context = context
         receipts = ReceiptPromises(context, changes)
+        webAnswers = WebAnswers(context, receipts)
     }
 
     /// Creates the timer.

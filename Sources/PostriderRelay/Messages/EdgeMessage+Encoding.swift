@@ -10,6 +10,12 @@ extension EdgeMessage {
                 output.appendField(2, message: hello.encode)
                 output.appendField(3, host)
             }
+        case .openBrowser(let hello, let host, let address):
+            output.append(.edgeOpenBrowser, address) { output in
+                output.appendField(2, hello.identity.text)
+                output.appendField(3, host)
+                output.appendField(4, hello.enrolmentKey)
+            }
         case .said(let device, let message, let address):
             output.append(.edgeSaid, address) { output in
                 output.appendField(2, device)
@@ -30,6 +36,11 @@ extension EdgeMessage {
                 output.appendPresentField(2, status.map { Int64($0.rawValue) })
                 output.appendField(3, detail)
             }
+        case .close(let address, let code, let reason):
+            output.append(.edgeClose, address) { output in
+                output.appendField(2, UInt64(code))
+                output.appendField(3, reason)
+            }
         case .refuse(let address, let detail):
             output.append(.edgeRefuse, address) { $0.appendField(2, detail) }
         case .linkEnded: return false
@@ -41,6 +52,7 @@ extension EdgeMessage {
     init(_ kind: ShardMessage.Kind, _ bytes: Span<UInt8>) throws(CourierError) {
         switch kind {
         case .edgeOpen: self = try EdgeMessage(opening: bytes)
+        case .edgeOpenBrowser: self = try EdgeMessage(openingBrowser: bytes)
         case .edgeSaid, .edgeEnded: self = try EdgeMessage(kind, aboutDevice: bytes)
         default: self = try EdgeMessage(kind, forEdge: bytes)
         }
@@ -63,6 +75,25 @@ extension EdgeMessage {
         self = .open(hello, host: host, address)
     }
 
+    private init(openingBrowser bytes: Span<UInt8>) throws(CourierError) {
+        var reader = ProtobufReader()
+        var (address, identity) = (ReplyAddress?.none, WebIdentity?.none)
+        var (host, key) = ("", "")
+        while let field = try reader.next(in: bytes) {
+            switch field.number {
+            case 1: address = try ReplyAddress(decoding: bytes.extracting(try field.range()))
+            case 2: identity = WebIdentity(try field.text(in: bytes))
+            case 3: host = try field.text(in: bytes, limit: Limits.hostBytes)
+            case 4: key = try field.text(in: bytes, limit: Limits.webHeadBytes)
+            default: break
+            }
+        }
+        guard let address, let identity else {
+            throw .missingChoice(of: "EdgeOpenBrowser", fields: "address and identity, both")
+        }
+        self = .openBrowser(BrowserHello(identity: identity, enrolmentKey: key), host: host, address)
+    }
+
     private init(_ kind: ShardMessage.Kind, aboutDevice bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (address, device) = (ReplyAddress?.none, DeviceIdentity?.none)
@@ -71,7 +102,9 @@ extension EdgeMessage {
             switch (field.number, kind) {
             case (1, _): address = try ReplyAddress(decoding: bytes.extracting(try field.range()))
             case (2, _): device = try field.device(in: bytes)
-            case (3, .edgeSaid): message = try field.bytes(in: bytes, atMost: Limits.deviceMessageBytes)
+            case (3, .edgeSaid):
+                message = try field.bytes(
+                    in: bytes, atMost: max(Limits.deviceMessageBytes, Limits.webMessageBytes))
             case (3, _):
                 let text = try field.text(in: bytes)
                 ending = DevicePresence.Ending(rawValue: text)
@@ -89,7 +122,7 @@ extension EdgeMessage {
     private init(_ kind: ShardMessage.Kind, forEdge bytes: Span<UInt8>) throws(CourierError) {
         var reader = ProtobufReader()
         var (address, frame, isBroadcast) = (ReplyAddress?.none, [UInt8](), false)
-        var (status, detail) = (GRPCStatus?.none, "")
+        var (status, detail, code) = (GRPCStatus?.none, "", UInt16(0))
         while let field = try reader.next(in: bytes) {
             switch (field.number, kind) {
             case (1, _): address = try ReplyAddress(decoding: bytes.extracting(try field.range()))
@@ -98,7 +131,8 @@ extension EdgeMessage {
             case (2, .edgeFinish):
                 status = GRPCStatus(rawValue: try field.exactly())
                 guard status != nil else { throw .unknownValue(field: 2) }
-            case (2, .edgeRefuse), (3, .edgeFinish): detail = try field.text(in: bytes)
+            case (2, .edgeClose): code = try field.exactly()
+            case (2, .edgeRefuse), (3, .edgeFinish), (3, .edgeClose): detail = try field.text(in: bytes)
             default: break
             }
         }
@@ -109,6 +143,7 @@ extension EdgeMessage {
             switch kind {
             case .edgeSay: .say(address, frame, isBroadcast: isBroadcast)
             case .edgeFinish: .finish(address, status, detail)
+            case .edgeClose: .close(address, code: code, detail)
             default: .refuse(address, detail)
             }
     }

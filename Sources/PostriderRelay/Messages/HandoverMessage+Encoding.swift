@@ -75,6 +75,7 @@ extension WaitingRequest {
         switch content {
         case .push(let notification): notification.encode(for: address, into: &output)
         case .order(let order, let owner): order.encode(of: owner, for: address, into: &output)
+        case .web(let request): request.encode(for: address, into: &output)
         }
         output.appendField(2, UInt64(waited))
     }
@@ -97,11 +98,14 @@ extension WaitingRequest {
                         order: bytes.extracting(try field.range()))
                 else { continue }
                 request = WaitingRequest(.order(order, owner), address)
-            default: break
+            default:
+                guard let kind = ShardMessage.Kind(rawValue: field.number), kind.isOfSender else { continue }
+                let (content, address) = try SenderRequest.decode(kind, bytes.extracting(try field.range()))
+                request = WaitingRequest(.web(content), address)
             }
         }
         guard var request else {
-            throw .missingChoice(of: "WaitingRequest", fields: "deliver and order, one of them")
+            throw .missingChoice(of: "WaitingRequest", fields: "a push, an order or a sender's request")
         }
         request.waited = waited
         self = request

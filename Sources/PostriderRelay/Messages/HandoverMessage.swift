@@ -1,8 +1,10 @@
 import PostriderChannels
 import PostriderCluster
 import PostriderNotifications
+import PostriderWebPush
 
-/// A provider's request that waits until a node serves its device, or decides about its channel.
+/// A request of a provider, or of a sender of Web Push, that waits until a node serves its device, or decides about its
+/// channel.
 struct WaitingRequest: Sendable {
     /// What the provider wants.
     enum Content: Sendable {
@@ -10,6 +12,18 @@ struct WaitingRequest: Sendable {
         case push(Notification)
         /// To do something with the channels of an app.
         case order(ChannelCommand, ChannelOwner)
+        /// What a sender of Web Push wants.
+        case web(SenderRequest)
+    }
+
+    /// How a request is answered.
+    enum Kind: Sendable {
+        /// Like a push.
+        case push
+        /// Like a request about channels.
+        case order
+        /// As a sender's request that carries no message.
+        case web
     }
 
     let content: Content
@@ -20,11 +34,21 @@ struct WaitingRequest: Sendable {
 
     init(_ content: Content, _ address: ReplyAddress) { (self.content, self.address) = (content, address) }
 
+    /// How it is answered.
+    var kind: Kind {
+        switch content {
+        case .push: .push
+        case .order: .order
+        case .web(let request): request.isMessage ? .push : .web
+        }
+    }
+
     /// The partition of the device or of the app's channels.
     var partition: Partition {
         switch content {
         case .push(let notification): Partition(of: notification.device)
         case .order(_, let owner): Partition(of: owner)
+        case .web(let request): Partition(of: request.subject)
         }
     }
 
@@ -34,6 +58,7 @@ struct WaitingRequest: Sendable {
         case .push(let notification): notification.payload.count
         case .order(.broadcast(let broadcast, _, _), _): broadcast.payload.count
         case .order: 0
+        case .web(let request): request.byteCount
         }
     }
 
@@ -42,6 +67,7 @@ struct WaitingRequest: Sendable {
         switch content {
         case .push(let notification): notification.device.home(among: shards)
         case .order(_, let owner): owner.home(among: shards)
+        case .web(let request): request.subject.home(among: shards)
         }
     }
 
@@ -51,22 +77,29 @@ struct WaitingRequest: Sendable {
         switch content {
         case .push(let notification): return .push(.deliver(notification, address))
         case .order(let order, let owner): return .channel(.order(order, owner, address))
+        case .web(let request): return .web(.request(request, address))
         }
     }
 
     /// The answer that refuses the request.
-    func refusal(_ reason: Rejection) -> ShardMessage {
-        switch content {
-        case .push: .push(.answer(address, .rejected(reason)))
-        case .order: .channel(.answer(address, .rejected(reason)))
-        }
-    }
+    func refusal(_ reason: Rejection) -> ShardMessage { kind.refusal(reason, for: address) }
 
     /// The same request, whose answer goes to another address.
     func at(_ address: ReplyAddress) -> WaitingRequest {
         var request = WaitingRequest(content, address)
         request.waited = waited
         return request
+    }
+}
+
+extension WaitingRequest.Kind {
+    /// The answer that refuses a request of this kind.
+    func refusal(_ reason: Rejection, for address: ReplyAddress) -> ShardMessage {
+        switch self {
+        case .push: .push(.answer(address, .rejected(reason)))
+        case .order: .channel(.answer(address, .rejected(reason)))
+        case .web: .web(.refused(WebPushRejection(reason), address))
+        }
     }
 }
 

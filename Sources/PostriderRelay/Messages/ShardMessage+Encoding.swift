@@ -60,9 +60,9 @@ extension ShardMessage {
         case broadcast = 7
         case removed = 8
         case webPush = 20
-        case webQueued = 21
+        case plainSend = 21
         case webCancel = 22
-        case webPromised = 23
+        case webAccepted = 23
         case receipt = 24
         case readReceipts = 25
         case receipts = 26
@@ -75,6 +75,8 @@ extension ShardMessage {
         case edgeSay = 43
         case edgeFinish = 44
         case edgeRefuse = 45
+        case edgeOpenBrowser = 46
+        case edgeClose = 47
         case nodeAsk = 60
         case nodeGoOn = 61
         case nodeAnswer = 62
@@ -97,10 +99,11 @@ extension ShardMessage {
         case .subscribed: self = .channel(try ChannelMessage(subscribed: bytes))
         case .broadcast: self = .channel(try ChannelMessage(broadcast: bytes))
         case .removed: self = .channel(try ChannelMessage(removed: bytes))
-        case .webPush, .webQueued, .webCancel, .webPromised, .receipt, .readReceipts, .receipts,
+        case .webPush, .plainSend, .webCancel, .webAccepted, .receipt, .readReceipts, .receipts,
             .removeReceipt, .webRemoved, .webRefused:
             self = .web(try WebMessage(kind, bytes))
-        case .edgeOpen, .edgeSaid, .edgeEnded, .edgeSay, .edgeFinish, .edgeRefuse:
+        case .edgeOpen, .edgeSaid, .edgeEnded, .edgeSay, .edgeFinish, .edgeRefuse, .edgeOpenBrowser,
+            .edgeClose:
             self = .edge(try EdgeMessage(kind, bytes))
         case .nodeAsk, .nodeGoOn, .nodeAnswer: self = .nodeQuery(try NodeQuery(kind, bytes))
         case .requestAgain, .requestReturned, .recall, .recalled:

@@ -9,7 +9,8 @@ import PostriderTransport
 /// receiver.
 ///
 /// Messages are plain values: no closures, no connections, and no objects that two threads share, except for
-/// notifications and broadcasts, which never change. So every message can be encoded and sent to another process.
+/// notifications, broadcasts and trace contexts, which never change. So every message can be encoded and sent to
+/// another process.
 enum ShardMessage: Sendable {
     /// The life of a push.
     case push(PushMessage)

@@ -223,7 +223,7 @@ extension ProtobufReader.Field {
         return type
     }
 
-    fileprivate func priority() throws(CourierError) -> Priority {
+    func priority() throws(CourierError) -> Priority {
         guard let priority = Priority(rawValue: try exactly()) else { throw .unknownValue(field: number) }
         return priority
     }

@@ -31,10 +31,8 @@ extension NodeSwitch {
             guard !around.post(.channel(.order(order, owner, address.through(link))), home) else { return }
             send(.channel(.answer(address, .rejected(.tooManyRequests))), over: link)
         case .answer(let address, let answer):
-            guard waiting[link]?.orders.remove(address) != nil else {
-                throw .outOfOrder("An answer comes for a request that was not sent, or was answered.")
-            }
-            answerOrder(address, answer)
+            try settle(address, .order, over: link)
+            around.postAnswer(.channel(.answer(address, answer)), Int(address.shard))
         case .subscribe(let request):
             try checkRequest(ofShard: request.shard, link)
             let home = request.owner.home(among: around.shardCount)
@@ -51,10 +49,5 @@ extension NodeSwitch {
             try checkRequest(ofShard: 0, link)
             for shard in 0..<around.shardCount { around.postAnswer(.channel(message), shard) }
         }
-    }
-
-    /// Answers an order of a provider of this node.
-    func answerOrder(_ address: ReplyAddress, _ answer: ChannelAnswer) {
-        around.postAnswer(.channel(.answer(address, answer)), Int(address.shard))
     }
 }

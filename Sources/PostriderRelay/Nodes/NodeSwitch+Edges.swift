@@ -6,7 +6,7 @@ extension NodeSwitch {
     /// Sends a message about a device to the node of its home, or of its connection.
     func pass(_ message: EdgeMessage, over link: Int) {
         switch message {
-        case .open(_, _, let address):
+        case .open(_, _, let address), .openBrowser(_, _, let address):
             guard takesRequest(link) else { return refuse(address, at: link) }
             send(.edge(message), over: link)
         case .said(let device, _, let address):
@@ -22,6 +22,8 @@ extension NodeSwitch {
             send(.edge(.say(address.withoutLink, frame, isBroadcast: isBroadcast)), over: link)
         case .finish(let address, let status, let detail):
             send(.edge(.finish(address.withoutLink, status, detail)), over: link)
+        case .close(let address, let code, let reason):
+            send(.edge(.close(address.withoutLink, code: code, reason)), over: link)
         case .refuse, .linkEnded: preconditionFailure("shards do not send this to other nodes")
         }
     }
@@ -37,9 +39,11 @@ extension NodeSwitch {
         switch message {
         case .open(let hello, let host, let address):
             try checkRequest(address, link)
-            let home = hello.deviceIdentity.home(among: around.shardCount)
-            guard !around.post(.edge(.open(hello, host: host, address.through(link))), home) else { return }
-            refuse(address, over: link)
+            open(.open(hello, host: host, address.through(link)), of: hello.deviceIdentity, address, link)
+        case .openBrowser(let hello, let host, let address):
+            try checkRequest(address, link)
+            let message = EdgeMessage.openBrowser(hello, host: host, address.through(link))
+            open(message, of: hello.identity.device, address, link)
         case .said(let device, let bytes, let address):
             try checkRequest(address, link)
             let (here, home) = (address.through(link), device.home(among: around.shardCount))
@@ -57,11 +61,23 @@ extension NodeSwitch {
         case .finish(let address, let status, let detail):
             try checkAnswer(forShard: Int(address.shard), link)
             around.postAnswer(.edge(.finish(address.through(link), status, detail)), Int(address.shard))
+        case .close(let address, let code, let reason):
+            try checkAnswer(forShard: Int(address.shard), link)
+            around.postAnswer(
+                .edge(.close(address.through(link), code: code, reason)), Int(address.shard))
         case .refuse(let address, let detail):
             try checkAnswer(forShard: Int(address.shard), link)
             around.postAnswer(.edge(.refuse(address.through(link), detail)), Int(address.shard))
         case .linkEnded: throw .outOfOrder("Messages of this kind are not sent between nodes.")
         }
+    }
+
+    /// Gives the hello of a device or a browser to its home.
+    private func open(
+        _ message: EdgeMessage, of device: DeviceIdentity, _ address: ReplyAddress, _ link: Int
+    ) {
+        guard !around.post(.edge(message), device.home(among: around.shardCount)) else { return }
+        refuse(address, over: link)
     }
 
     /// Tells another node that its device's home has no room for a message.

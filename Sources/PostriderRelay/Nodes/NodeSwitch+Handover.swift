@@ -25,17 +25,13 @@ extension NodeSwitch {
         guard waiting[link] != nil else {
             return around.postAnswer(.handover(.returned(request)), Int(request.address.shard))
         }
-        let isPush = if case .push = request.content { true } else { false }
+        let kind = request.kind
         guard hasRoom(link) else {
-            if isPush { counters.refused += 1 }
+            if kind == .push { counters.refused += 1 }
             return around.postAnswer(request.refusal(.tooManyRequests), Int(request.address.shard))
         }
-        if isPush {
-            waiting[link]?.pushes.insert(request.address)
-            counters.sent += 1
-        } else {
-            waiting[link]?.orders.insert(request.address)
-        }
+        waiting[link]?[request.address] = kind
+        if kind == .push { counters.sent += 1 }
         send(request.message, over: link)
     }
 
@@ -45,14 +41,12 @@ extension NodeSwitch {
         case .again(let request):
             try checkRequest(request.address, link)
             let home = request.home(among: around.shardCount)
-            if case .push = request.content { counters.received += 1 }
+            if request.kind == .push { counters.received += 1 }
             let here = request.at(request.address.through(link))
             guard !around.post(.handover(.again(here)), home) else { return }
             send(request.refusal(.tooManyRequests), over: link)
         case .returned(let request):
-            guard hasReturned(request, over: link) else {
-                throw .outOfOrder("A request comes back that was not sent, or was answered.")
-            }
+            try settle(request.address, request.kind, over: link)
             around.postAnswer(.handover(message), Int(request.address.shard))
         case .recall(let partitions, let shard, let ticket):
             try checkRequest(ofShard: shard, link)
@@ -63,13 +57,6 @@ extension NodeSwitch {
         case .recalled(let shard, _, _):
             try checkAnswer(forShard: shard, link)
             around.postAnswer(.handover(message), shard)
-        }
-    }
-
-    private func hasReturned(_ request: WaitingRequest, over link: Int) -> Bool {
-        switch request.content {
-        case .push: waiting[link]?.pushes.remove(request.address) != nil
-        case .order: waiting[link]?.orders.remove(request.address) != nil
         }
     }
 }

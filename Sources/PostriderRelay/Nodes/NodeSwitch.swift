@@ -24,18 +24,9 @@ final class NodeSwitch {
         let send: ([UInt8], _ link: Int) -> Void
     }
 
-    /// The requests that wait for an answer over one link.
-    struct Waiting {
-        var pushes: Set<ReplyAddress> = []
-        /// Requests about channels.
-        var orders: Set<ReplyAddress> = []
-
-        var count: Int { pushes.count + orders.count }
-    }
-
     let around: Surroundings
-    /// What waits for an answer over each link that this node has opened.
-    var waiting: [Int: Waiting] = [:]
+    /// The requests that wait for an answer over each link that this node has opened.
+    var waiting: [Int: [ReplyAddress: WaitingRequest.Kind]] = [:]
     var counters = NodeTraffic()
 
     init(_ surroundings: Surroundings) { around = surroundings }
@@ -43,29 +34,21 @@ final class NodeSwitch {
     // MARK: Links
 
     /// A link to another node is open, over which requests may be sent.
-    func opened(_ link: Int) { waiting[link] = Waiting() }
+    func opened(_ link: Int) { waiting[link] = [:] }
 
     /// A link to another node has ended: the requests under way are answered.
     func ended(_ link: Int) {
         guard let lost = waiting.removeValue(forKey: link) else { return }
-        for address in Self.sorted(lost.pushes) { lose(address) }
-        for address in Self.sorted(lost.orders) { answerOrder(address, .rejected(.serviceUnavailable)) }
-    }
-
-    /// In an order that does not depend on hashes, because the same seed has to lead to the same run.
-    private static func sorted(_ addresses: Set<ReplyAddress>) -> [ReplyAddress] {
-        addresses.sorted {
-            ($0.shard, $0.connection, $0.stream) < ($1.shard, $1.connection, $1.stream)
+        // In an order that does not depend on hashes, because the same seed has to lead to the same run.
+        let inOrder = lost.sorted {
+            ($0.key.shard, $0.key.connection, $0.key.stream) < (
+                $1.key.shard, $1.key.connection, $1.key.stream
+            )
         }
-    }
-
-    private func lose(_ address: ReplyAddress) {
-        counters.lost += 1
-        answer(address, .rejected(.serviceUnavailable))
-    }
-
-    private func answer(_ address: ReplyAddress, _ result: PushResult) {
-        around.postAnswer(.push(.answer(address, result)), Int(address.shard))
+        for (address, kind) in inOrder {
+            if kind == .push { counters.lost += 1 }
+            around.postAnswer(kind.refusal(.serviceUnavailable, for: address), Int(address.shard))
+        }
     }
 
     // MARK: From shards
@@ -82,6 +65,7 @@ final class NodeSwitch {
             send(.push(.answer(address.withoutLink, result)), over: link)
         case .edge(let message): pass(message, over: link)
         case .channel(let message): pass(message, over: link)
+        case .web(let message): pass(message, over: link)
         case .nodeQuery(let message): pass(message, over: link)
         case .handover(let message): pass(message, over: link)
         default: preconditionFailure("messages of this kind do not leave the node yet")
@@ -124,16 +108,25 @@ final class NodeSwitch {
                 return send(.push(.answer(address, .rejected(.tooManyRequests))), over: link)
             }
         case .push(.answer(let address, let result)):
-            guard waiting[link]?.pushes.remove(address) != nil else {
-                throw .outOfOrder("An answer comes for a push that was not sent, or was answered.")
-            }
-            answer(address, result)
+            try settle(address, .push, over: link)
+            around.postAnswer(.push(.answer(address, result)), Int(address.shard))
         case .edge(let message): try receive(message, from: link)
         case .channel(let message): try receive(message, from: link)
+        case .web(let message): try receive(message, from: link)
         case .nodeQuery(let message): try receive(message, from: link)
         case .handover(let message): try receive(message, from: link)
         default: throw .outOfOrder("Messages of this kind are not sent between nodes.")
         }
+    }
+
+    /// The request of an address is answered over a link, or comes back.
+    func settle(
+        _ address: ReplyAddress, _ kind: WaitingRequest.Kind, over link: Int
+    ) throws(CourierError) {
+        guard waiting[link]?[address] == kind else {
+            throw .outOfOrder("An answer comes for a request that was not sent, or was answered.")
+        }
+        waiting[link]?[address] = nil
     }
 
     /// Checks a request of another node: it has opened the link, and the address is one that a node can have.

@@ -1,13 +1,12 @@
 import PostriderNotifications
 
 extension Shard {
-    /// Finds the device of a script's message, on shard 0.
-    func find(_ send: PlainSend, _ address: ReplyAddress) {
-        if let device = directory.find(send.device) {
-            context.outbox.send(.web(.send(send, device, address)), to: context.home(of: device))
-        } else {
-            let answer = PushMessage.answer(address, .rejected(.badDeviceToken))
-            context.outbox.send(.push(answer), to: Int(address.shard))
+    /// Finds the device that a script means, on shard 0. In a cluster the other nodes are asked for it, too.
+    func find(_ text: String, _ address: ReplyAddress) {
+        func answer(_ found: Result<DeviceIdentity, Rejection>) {
+            context.outbox.send(.web(.found(found, address)), to: Int(address.shard))
         }
+        if let device = directory.find(text) { return answer(.success(device)) }
+        queries.nodes.findDevice(text, then: answer)
     }
 }

@@ -12,6 +12,7 @@ extension Shard {
         case .placed(let places):
             let former = context.outbox.places
             devices.edges.change(to: places)
+            web.edges.placesChanged()
             context.waiting.placesChanged(from: former)
         case .taken(let loaded): moves.take(loaded)
         case .leave(let partitions, let ticket):
@@ -24,6 +25,7 @@ extension Shard {
         switch request.content {
         case .push(let notification): home.accept(notification, request.address)
         case .order(let order, let owner): channels.accept(order, of: owner, for: request.address)
+        case .web(let wish): web.requests.accept(wish, request.address)
         }
     }
 
@@ -31,7 +33,10 @@ extension Shard {
     func linkEnded(_ link: Int) {
         queries.nodes.linkEnded(link)
         context.waiting.ended(link)
+        web.edges.ended(link)
     }
 
-    private var moves: PartitionMoves { PartitionMoves(context, home, changes, directory, channels) }
+    private var moves: PartitionMoves {
+        PartitionMoves(context, home, changes, directory, channels, web.home)
+    }
 }

@@ -178,11 +178,11 @@ final class Shard {
         case .push(let message): handle(message)
         case .device(let message): handle(message)
         case .channel(let message): handle(message)
-        case .web(.findDevice(let send, let address)): find(send, address)
+        case .web(.findDevice(let text, let address)): find(text, address)
         case .web(let message): web.take(message)
         case .edge(let message):
             if case .linkEnded(let link) = message { linkEnded(link) }
-            devices.edges.take(message)
+            if !web.edges.take(message) { devices.edges.take(message) }
         case .nodeQuery(let message): queries.nodes.take(message)
         case .handover(let message): context.waiting.take(message)
         case .registry(let message): handle(message)
@@ -263,7 +263,7 @@ final class Shard {
         var report = home.report
         report.refused = listeners.reduce(0) { $0 + UInt64($1.counts.refused) }
         report.providerConnections = providers.count
-        report.deviceConnections = devices.connectionCount + web.sessions.count
+        report.deviceConnections = devices.connectionCount + web.connectionCount
         report.channels = channels.registry.count
         report.subscriptions = devices.subscriptions.subscribers.count
         report.broadcasts = devices.subscriptions.tally

@@ -9,8 +9,6 @@ import PostriderWebPush
 struct PlainSend: Sendable {
     /// Its identity, which the relay has drawn.
     let identity: NotificationIdentity
-    /// The name of the device, or its identity.
-    let device: String
     let topic: Topic
     let message: PlainMessage
     /// The name of the token with which it was sent, for the trace.
@@ -36,7 +34,7 @@ struct PlainSend: Sendable {
 /// Shard 0 finds the device by its name, the device's home its registration.
 final class PlainSends {
     private struct Waiting {
-        let identity: NotificationIdentity
+        let send: PlainSend
         let since: UInt64
     }
 
@@ -65,10 +63,10 @@ final class PlainSends {
             let message = try PlainMessage(body: request.body) { request.head.values(of: $0) }
             let send = PlainSend(
                 identity: NotificationIdentity(random: context.random.next(), context.random.next()),
-                device: device, topic: topic, message: message, token: token.name,
+                topic: topic, message: message, token: token.name,
                 traceContext: request.head.traceContext)
-            waiting[reply] = Waiting(identity: send.identity, since: context.scheduler.now)
-            context.outbox.send(.web(.findDevice(send, reply)), to: 0)
+            waiting[reply] = Waiting(send: send, since: context.scheduler.now)
+            context.outbox.send(.web(.findDevice(device, reply)), to: 0)
         } catch {
             let reason: Rejection = error == .tooLarge ? .payloadTooLarge : .badRequestPayload
             refuse(reply, reason, error.explanation, status: error.status)
@@ -84,17 +82,30 @@ final class PlainSends {
         return context.policy.sendToken(of: Array(parts[1].utf8))
     }
 
+    /// Shard 0 has looked up the device of a request, which goes to that device's home.
+    func found(_ found: Result<DeviceIdentity, Rejection>, _ address: ReplyAddress) {
+        guard let send = waiting[address]?.send else { return }
+        let rejection: Rejection? =
+            switch found {
+            case .success(let device):
+                context.waiting.route(WaitingRequest(.web(.send(send, device)), address))
+            case .failure(let rejection): rejection
+            }
+        if let rejection { _ = answer(address, .rejected(rejection)) }
+    }
+
     /// The home's answer. Returns false if it is not about a plain request.
     func answer(_ address: ReplyAddress, _ result: PushResult) -> Bool {
-        guard let send = waiting.removeValue(forKey: address) else { return false }
-        context.measures.count(result, nanoseconds: context.scheduler.now - send.since)
+        guard let sent = waiting.removeValue(forKey: address) else { return false }
+        let identity = sent.send.identity
+        context.measures.count(result, nanoseconds: context.scheduler.now - sent.since)
         switch result {
         case .accepted:
-            let body = JSONValue.object(["id": .string(send.identity.text)]).bytes ?? []
+            let body = JSONValue.object(["id": .string(identity.text)]).bytes ?? []
             let type = RequestHead.Field("content-type", "application/json")
             respond(address, WebResponse(status: 200, fields: [type], body: body))
         case .rejected(let rejection, _):
-            noteRefused(rejection, send.identity, address)
+            noteRefused(rejection, identity, address)
             let (status, sentence) = Self.explanation(of: rejection)
             respond(address, WebResponse(rejection, sentence, status: status))
         }

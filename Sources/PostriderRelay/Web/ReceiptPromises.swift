@@ -18,8 +18,6 @@ final class ReceiptPromises {
     private let context: ShardContext
     private let changes: RegistryChanges
     private var promises: [QueueRow: Promise] = [:]
-    /// The rows of messages whose senders have no answer yet.
-    private var unanswered: [ReplyAddress: QueueRow] = [:]
     /// Receipts whose outcome the disk has refused so far.
     private var unsaved: [Receipt] = []
 
@@ -43,26 +41,20 @@ final class ReceiptPromises {
         }
     }
 
-    /// Promises a receipt, before its message is offered to its device. The sender of the message gets its answer at
-    /// `address`.
-    func add(_ receipt: Receipt, for address: ReplyAddress) {
+    /// Promises a receipt, before its message is offered to its device.
+    func add(_ receipt: Receipt) {
         promises[receipt.row] = Promise(receipt: receipt)
-        unanswered[address] = receipt.row
         context.outbox.send(.receipt(.put(receipt)))
     }
 
-    /// The sender of a message gets its answer. If the message is refused, also after some time, nothing is promised.
-    func answered(_ address: ReplyAddress, _ result: PushResult) {
-        guard !unanswered.isEmpty, let row = unanswered.removeValue(forKey: address) else { return }
-        switch result {
-        case .accepted:
-            promises[row]?.isAccepted = true
-            finishIfOver(row)
-        case .rejected: withdraw(row)
-        }
+    /// A message is accepted: what is promised for it holds.
+    func accepted(_ row: QueueRow) {
+        promises[row]?.isAccepted = true
+        finishIfOver(row)
     }
 
-    private func withdraw(_ row: QueueRow) {
+    /// A message is refused: nothing is promised for it any more.
+    func refused(_ row: QueueRow) {
         guard promises.removeValue(forKey: row) != nil else { return }
         context.outbox.send(.receipt(.remove(row)))
     }
@@ -75,7 +67,7 @@ final class ReceiptPromises {
                 promises[row]?.isDurable = true
                 finishIfOver(row)
             } else {
-                withdraw(row)
+                refused(row)
             }
             then(result.isSuccess)
         }
@@ -127,8 +119,15 @@ final class ReceiptPromises {
     private func finish(_ receipt: Receipt) {
         changes.confirm { [unowned self] result in
             guard result.isSuccess else { return unsaved.append(receipt) }
-            let home = context.home(of: receipt.subscription.identity)
+            // If no node is known to have the subscription, the one that takes it finds the receipt in the store.
+            guard let home = context.outbox.place(of: receipt.subscription.identity) else { return }
             context.outbox.send(.web(.receipt(receipt)), to: home)
         }
+    }
+
+    /// Other nodes have these devices from now on, and keep what their messages were promised.
+    func forget(where isMoved: (DeviceIdentity) -> Bool) {
+        promises = promises.filter { !isMoved($0.value.receipt.device) }
+        unsaved.removeAll { isMoved($0.device) }
     }
 }

@@ -28,6 +28,20 @@ final class ReceiptReaders {
         for receipt in receipts where receipt.outcome != nil { keep(receipt) }
     }
 
+    /// Other nodes have these subscriptions from now on. Who waits for their receipts asks again there.
+    func forget(where isMoved: (DeviceIdentity) -> Bool) {
+        for (subscription, receipts) in unread where isMoved(subscription.identity) {
+            unread[subscription] = nil
+            count -= receipts.count
+        }
+        // In an order that does not depend on hashes, because the same seed has to lead to the same run.
+        let waiting = readers.sorted { $0.key.identity.high < $1.key.identity.high }
+        for (subscription, waiting) in waiting where isMoved(subscription.identity) {
+            readers[subscription] = nil
+            for reader in waiting { answer(reader.address, of: subscription) }
+        }
+    }
+
     /// A message has ended, and its receipt is durable.
     func take(_ receipt: Receipt) {
         keep(receipt)
@@ -73,6 +87,8 @@ final class ReceiptReaders {
 
     private func keep(_ receipt: Receipt) {
         let subscription = receipt.subscription
+        // The node of its message may tell a receipt that was read from the store before.
+        guard unread[subscription]?.contains(where: { $0.row == receipt.row }) != true else { return }
         let kept = unread[subscription]?.count ?? 0
         if kept >= Limits.receiptsOfSubscription || count >= Limits.receipts {
             context.log.warning(

@@ -10,16 +10,16 @@ final class WebConnection: ConnectionHandler {
     init(on port: WebPort) { self.port = port }
 
     /// The browser's session, if this is a WebSocket.
-    var session: WebDeviceSession? { handler as? WebDeviceSession }
+    var session: WebDeviceSession? { (handler as? BrowserSocket)?.session }
 
     func opened(on wire: any ConnectionOutput) {
         if wire.peer.negotiatedProtocol == "h2" {
             handler = WebHTTP2Session(on: port).endpoint
         } else {
-            handler = WebHTTP1Handler(on: port) { [unowned self] session, rest in
-                handler = session
-                session.opened(on: wire)
-                session.received(rest.span)
+            handler = WebHTTP1Handler(on: port) { [unowned self] socket, rest in
+                handler = socket
+                socket.opened(on: wire)
+                socket.received(rest.span)
             }
         }
         handler?.opened(on: wire)

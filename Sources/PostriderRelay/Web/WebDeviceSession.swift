@@ -1,109 +1,92 @@
 import PostriderCourier
 import PostriderNotifications
 import PostriderTransport
-import PostriderWeb
 import PostriderWebPush
 
-/// One browser's WebSocket, which speaks the autopush protocol. It begins on the shard that accepted it, and moves to
-/// the browser's home once the browser has said hello.
-final class WebDeviceSession: ConnectionHandler, HomeSession {
+/// One browser's session, which speaks the autopush protocol. It begins on the shard that accepted the connection, and
+/// moves with it to the browser's home once the browser has said hello.
+///
+/// If the home is on another node, the connection stays. The session that accepted it passes on what is said
+/// (``WebEdges``), and the home has a session of its own, whose ``BrowserCarrier`` is the link between the nodes.
+final class WebDeviceSession: HomeSession {
     private(set) var number: UInt64
     private(set) unowned var port: WebPort
-    private(set) var wire: (any ConnectionOutput)?
     /// The enrolment key in the URL with which the browser connected; empty for none.
     let enrolmentKey: String
     /// The identity that the browser presented or was given.
     var presented: WebIdentity?
+    var carrier: BrowserCarrier
+    /// The way to the browser's home, while that is on another node.
+    var passage: DevicePassage?
     /// The device, once its home has let it in.
     private(set) var entry: DeviceEntry?
-    private var socket = WebSocketConnection()
     private var rules: AutopushSession
     /// The deliveries under way, by the versions by which the browser acknowledges them. A message has several if it
     /// was replaced by a newer one that could not be stored, and therefore is delivered again.
     private var deliveries: [String: [UInt64]] = [:]
-    private var ending: DevicePresence.Ending?
-    /// The timer for the hello, then for pings.
-    private var timer: (any LoopTimer)?
-    /// Whether anything has arrived since the last ping.
-    private var hasHeard = true
-    /// Seconds for which a fragmented message has not been complete.
-    private var waitedSeconds = 0
+    var ending: DevicePresence.Ending?
 
-    /// - Parameter output: what has to be sent first: the end of the handshake.
-    init(on port: WebPort, enrolmentKey: String, output: [UInt8]) {
+    /// The session of a connection of this shard, which gets a ``BrowserSocket``.
+    init(on port: WebPort, enrolmentKey: String) {
         number = port.context.drawNumber()
         self.port = port
         self.enrolmentKey = enrolmentKey
         rules = AutopushSession(at: port.context.scheduler.now)
-        socket.output = output
+        carrier = .none
     }
 
-    private var context: ShardContext { port.context }
+    /// The session at the home of a browser that has said this hello on another node.
+    init(on port: WebPort, _ hello: BrowserHello, at edge: DeviceEdge) {
+        number = port.context.drawNumber()
+        self.port = port
+        enrolmentKey = hello.enrolmentKey
+        presented = hello.identity
+        rules = AutopushSession(identifyingAt: port.context.scheduler.now)
+        carrier = .edge(edge)
+    }
+
+    var context: ShardContext { port.context }
 
     /// Its device, while this is the device's connection.
     var currentEntry: DeviceEntry? { entry.flatMap { $0.session === self ? $0 : nil } }
 
-    var party: CloneWatch.Party { CloneWatch.Party(instance: 0, address: wire?.remoteHost ?? "") }
+    /// Whether the browser's hello is answered.
+    var isLetIn: Bool { entry != nil || passage?.isAnswered == true }
 
-    // MARK: ConnectionHandler
+    var party: CloneWatch.Party { CloneWatch.Party(instance: 0, address: carrier.host) }
 
-    func opened(on wire: any ConnectionOutput) {
-        self.wire = wire
-        takePlace()
-        arm(milliseconds: Limits.helloMilliseconds)
-        wire.setNeedsFlush()
+    // MARK: The connection
+
+    func takePlace() { port.add(self) }
+
+    /// The browser has sent a text message.
+    func heard(_ text: [UInt8]) {
+        guard let passage else { return perform(rules.receive(text.span, at: context.scheduler.now)) }
+        port.edges.passOn(text, of: self, over: passage)
     }
 
-    func received(_ bytes: Span<UInt8>) {
-        hasHeard = true
-        socket.receive(bytes)
-        do throws(WebSocketViolation) {
-            while let event = try socket.next() {
-                switch event {
-                case .text(let text):
-                    let bytes = Array(text.utf8)
-                    perform(rules.receive(bytes.span, at: context.scheduler.now))
-                case .pong: break
-                case .closed:
-                    ending = ending ?? .goodbye
-                    wire?.close(.peerClosed)
-                }
-            }
-        } catch {
-            ending = ending ?? .protocolError
-            wire?.close(.protocolError(error.description, name: "WebSocket \(error.code)"))
-        }
-        if !socket.isMidMessage, !socket.isClosing { waitedSeconds = 0 }
-        if socket.wantsToSend { wire?.setNeedsFlush() }
+    /// There was no hello in time.
+    func helloIsLate() { perform(rules.close(.noHello)) }
+
+    /// The connection has ended so, unless the session knows more.
+    func ended(_ ending: DevicePresence.Ending) {
+        self.ending = self.ending ?? ending
+        port.edges.left(self)
+        port.left(self, self.ending ?? ending)
+        retire()
     }
 
-    func inputEnded() { wire?.close(.peerClosed) }
-
-    func flush(into output: inout [UInt8]) { socket.drain(into: &output) }
-
-    var isKeptWaiting: Bool { socket.isMidMessage || socket.isClosing }
-
-    func look() {
-        waitedSeconds += 1
-        guard waitedSeconds * 1000 >= Limits.webRequestMilliseconds else { return }
-        wire?.close(.stalled("a message or the end of the connection was not complete"))
-    }
-
-    func closed(_ reason: CloseReason) {
-        port.left(self, ending ?? DevicePresence.Ending(reason))
+    /// The session is over.
+    private func retire() {
         port.remove(self)
-        timer = nil
         entry = nil
-        context.webEnds.note(reason, of: wire?.peer)
-        wire = nil
+        carrier = .none
     }
-
-    // MARK: Moving home
 
     /// The connection is about to leave this shard for the browser's home.
     func depart() {
-        timer = nil
         port.remove(self)
+        carrier.socket?.depart()
     }
 
     /// The connection has arrived at the browser's home.
@@ -111,28 +94,7 @@ final class WebDeviceSession: ConnectionHandler, HomeSession {
         self.port = port
         self.number = number
         takePlace()
-        arm(milliseconds: Limits.helloMilliseconds)
-        wire?.setNeedsFlush()
-    }
-
-    private func takePlace() {
-        port.add(self)
-        timer = context.scheduler.makeTimer { [unowned self] in timeIsUp() }
-    }
-
-    private func arm(milliseconds: Int) { timer?.arm(afterMilliseconds: milliseconds) }
-
-    private func timeIsUp() {
-        guard entry != nil else { return perform(rules.close(.noHello)) }
-        guard hasHeard else {
-            ending = .silent
-            wire?.abort(.idleTimeout)
-            return
-        }
-        hasHeard = false
-        socket.sendPing()
-        wire?.setNeedsFlush()
-        arm(milliseconds: Limits.webPingMilliseconds)
+        carrier.socket?.arrive()
     }
 
     // MARK: HomeSession
@@ -141,7 +103,7 @@ final class WebDeviceSession: ConnectionHandler, HomeSession {
     func welcome(_ entry: DeviceEntry, as identity: WebIdentity) {
         self.entry = entry
         perform(rules.identified(as: identity.text))
-        arm(milliseconds: Limits.webPingMilliseconds)
+        carrier.socket?.beginPings()
     }
 
     func deliver(_ notification: Notification, as delivery: UInt64, reportedAs push: UInt64) -> Bool {
@@ -185,7 +147,27 @@ final class WebDeviceSession: ConnectionHandler, HomeSession {
     /// The URL permits no new browser.
     func refuse() { perform(rules.close(.invalidMember("the enrolment key in the URL"))) }
 
-    func abort() { wire?.abort(.localClose) }
+    /// The home, which is on another node, closes the WebSocket.
+    func close(byHomeWith code: UInt16, _ reason: String) {
+        _ = rules.close(.goingAway)
+        carrier.close(code: code, reason)
+    }
+
+    /// Cuts the connection.
+    func abort() {
+        guard let edge = carrier.edge else {
+            carrier.socket?.wire?.abort(.localClose)
+            return
+        }
+        edge.finish(nil, "")
+        finish(edge)
+    }
+
+    /// The home has sent its last message to the edge.
+    private func finish(_ edge: DeviceEdge) {
+        port.edges.forget(edge)
+        retire()
+    }
 
     // MARK: Subscriptions
 
@@ -216,12 +198,17 @@ final class WebDeviceSession: ConnectionHandler, HomeSession {
                 }
                 port.acknowledged(settled, by: entry)
             case .turn(let version): takeTurn(version)
-            case .send(let text): socket.send(text.span)
-            case .close(let close):
-                port.left(self, ending ?? .protocolError)
-                socket.close(code: close.code, close.reason)
+            case .send(let text): carrier.send(text)
+            case .close(let close): self.close(close)
             }
         }
-        if socket.wantsToSend { wire?.setNeedsFlush() }
+    }
+
+    private func close(_ close: AutopushClose) {
+        ending = ending ?? .protocolError
+        port.edges.left(self)
+        port.left(self, ending ?? .protocolError)
+        carrier.close(code: close.code, close.reason)
+        if let edge = carrier.edge { finish(edge) }
     }
 }

@@ -8,8 +8,8 @@ final class WebHTTP1Handler: ConnectionHandler, WebSender {
     private unowned let port: WebPort
     private var http = HTTP1Connection()
     private var wire: (any ConnectionOutput)?
-    /// Replaces this handler by a browser's session, with the bytes that have arrived for that.
-    private let becomeWebSocket: (WebDeviceSession, _ rest: [UInt8]) -> Void
+    /// Replaces this handler by a browser's WebSocket, with the bytes that have arrived for that.
+    private let becomeWebSocket: (BrowserSocket, _ rest: [UInt8]) -> Void
     private(set) var requestsReceived = 0
     /// Seconds since the request began, or since the connection is idle.
     private var waitedSeconds = 0
@@ -20,7 +20,7 @@ final class WebHTTP1Handler: ConnectionHandler, WebSender {
     private var isProcessing = false
 
     init(
-        on port: WebPort, becomeWebSocket: @escaping (WebDeviceSession, _ rest: [UInt8]) -> Void
+        on port: WebPort, becomeWebSocket: @escaping (BrowserSocket, _ rest: [UInt8]) -> Void
     ) {
         number = port.context.drawNumber()
         self.port = port
@@ -72,11 +72,10 @@ final class WebHTTP1Handler: ConnectionHandler, WebSender {
             let fields = try WebSocketUpgrade.fields(
                 for: head, subprotocols: offered.map { $0.lowercased().filter { $0 != " " && $0 != "\t" } })
             let rest = http.switchProtocols(fields)
-            let session = WebDeviceSession(
-                on: port, enrolmentKey: String(head.path.dropFirst()), output: http.output)
+            let session = WebDeviceSession(on: port, enrolmentKey: String(head.path.dropFirst()))
             hasUpgraded = true
             port.routes.remove(self)
-            becomeWebSocket(session, rest)
+            becomeWebSocket(BrowserSocket(of: session, output: http.output), rest)
             return true
         } catch {
             let fields = error.status == 426 ? [RequestHead.Field("sec-websocket-version", "13")] : []

@@ -4,7 +4,7 @@ import PostriderNotifications
 import PostriderTransport
 import PostriderWebPush
 
-/// Web Push at the home of a device: its subscriptions, and the messages to them.
+/// Web Push at the home of a device: its subscriptions, and the receipts of messages to them.
 final class WebHome {
     /// A browser's request to change its subscriptions.
     enum SubscriptionRequest {
@@ -16,7 +16,6 @@ final class WebHome {
     private let home: DeviceHome
     private let changes: RegistryChanges
     private let routes: WebRoutes
-    private let verifier: VAPIDVerifier
     private(set) var subscriptions = WebSubscriptions()
     /// The receipts of the subscriptions whose home is this shard.
     let readers: ReceiptReaders
@@ -24,18 +23,17 @@ final class WebHome {
     private var requests: [DeviceIdentity: [(request: SubscriptionRequest, session: WebDeviceSession)]] = [:]
 
     init(
-        _ context: ShardContext, _ home: DeviceHome, _ changes: RegistryChanges, _ routes: WebRoutes,
-        origin: String
+        _ context: ShardContext, _ home: DeviceHome, _ changes: RegistryChanges, _ routes: WebRoutes
     ) {
         self.context = context
         self.home = home
         self.changes = changes
         self.routes = routes
-        verifier = VAPIDVerifier(origin: origin)
         readers = ReceiptReaders(context, changes)
     }
 
-    /// Adds the subscriptions and the receipts from the store whose home is this shard. The devices were added before.
+    /// Adds the subscriptions and the receipts from the store whose home is this shard: all at the start, or those of
+    /// partitions that the node has taken. The devices were added before.
     func restore(_ loaded: LoadedStore) {
         for subscription in loaded.registry.webSubscriptions
         where context.home(of: subscription.device) == context.index { subscriptions.put(subscription) }
@@ -59,97 +57,11 @@ final class WebHome {
     /// A device was removed.
     func forget(_ device: DeviceIdentity) { subscriptions.remove(device) }
 
-    /// A message for a subscription whose home is this shard.
-    func push(_ push: WebPush, _ address: ReplyAddress) {
-        do throws(WebPushRejection) {
-            guard let entry = home.entries[push.device],
-                let subscription = subscriptions[push.device, push.registration],
-                let registration = entry.device.registrations[push.registration]
-            else { throw .notFound }
-            guard registration.unregisteredAt == nil else { throw .gone }
-            try verifier.verify(push.request.credentials, for: subscription.senderKey, at: context.now)
-            let notification = try push.notification(for: registration.topic, at: context.now)
-            try charge(push, registration.topic)
-            let row = context.rows.draw()
-            // The sender's shard has to know the row before it gets the answer.
-            if Int(address.shard) == context.index {
-                routes.queued(address, row)
-            } else {
-                context.outbox.send(.web(.queued(address, row)), to: Int(address.shard))
-            }
-            let receipt = push.receipt(at: row, context.now)
-            if let receipt { promises.add(receipt, for: address) }
-            home.offer(notification, at: row, to: entry, address)
-            if promises.contains(row) { confirmReceipt(at: row, address) }
-        } catch {
-            refuse(address, error)
-        }
-    }
-
-    /// A script's message for a device whose home is this shard. Subscriptions of browsers take no plain text.
-    func send(_ send: PlainSend, to device: DeviceIdentity, _ address: ReplyAddress) {
-        let result: PushResult
-        if let entry = home.entries[device], let number = entry.device.registrations.number(of: send.topic),
-            subscriptions[device, number] == nil
-        {
-            switch context.refusal(payloadBytes: send.message.payload.count, send.topic) {
-            case nil: return home.offer(send.notification(for: device, number, at: context.now), address)
-            case .payload: result = .rejected(.payloadTooLarge)
-            case .rate: result = .rejected(.tooManyRequests)
-            }
-        } else {
-            let reason: Rejection = home.entries[device] == nil ? .badDeviceToken : .deviceTokenNotForTopic
-            result = .rejected(reason)
-        }
-        context.outbox.send(.push(.answer(address, result)), to: Int(address.shard))
-    }
-
-    /// Counts a message for the quotas of its topic.
-    private func charge(_ push: WebPush, _ topic: Topic) throws(WebPushRejection) {
-        switch context.refusal(payloadBytes: push.request.body.count, topic) {
-        case nil: return
-        case .payload: throw .messageTooLarge
-        case .rate(let seconds): throw .tooManyRequests(retryAfterSeconds: seconds)
-        }
-    }
-
-    private func confirmReceipt(at row: QueueRow, _ address: ReplyAddress) {
-        promises.confirm(row) { [context] isDurable in
-            context.outbox.send(
-                .web(.promised(address, isDurable: isDurable)), to: Int(address.shard))
-        }
-    }
-
-    /// A sender cancels a message. It is told so when a restart of the relay cannot bring the message back.
-    func cancel(
-        _ row: QueueRow, of device: DeviceIdentity, _ number: RegistrationNumber, _ address: ReplyAddress
-    ) {
-        guard let entry = home.entries[device] else { return refuse(address, .notFound) }
-        let isCancelled = home.with(entry) { device, _, tally, effects in
-            device.cancel(row, of: number, &tally, &effects)
-        }
-        guard isCancelled else { return refuse(address, .notFound) }
-        confirmRemoval(address)
-    }
-
-    /// A sender has the receipt of a row.
-    func removeReceipt(
-        _ row: QueueRow, of subscription: ReceiptSubscription, _ address: ReplyAddress
-    ) {
-        guard readers.remove(row, of: subscription) else { return refuse(address, .notFound) }
-        confirmRemoval(address)
-    }
-
-    /// Answers when what was removed is gone from the disk.
-    private func confirmRemoval(_ address: ReplyAddress) {
-        changes.confirm { [unowned self] result in
-            guard result.isSuccess else { return refuse(address, .unavailable(retryAfterSeconds: 10)) }
-            context.outbox.send(.web(.removed(address)), to: Int(address.shard))
-        }
-    }
-
-    private func refuse(_ address: ReplyAddress, _ rejection: WebPushRejection) {
-        context.outbox.send(.web(.refused(rejection, address)), to: Int(address.shard))
+    /// Other nodes have these devices and receipt subscriptions from now on.
+    func forget(where isMoved: (DeviceIdentity) -> Bool) {
+        subscriptions.remove(where: isMoved)
+        promises.forget(where: isMoved)
+        readers.forget(where: isMoved)
     }
 
     // MARK: Subscriptions

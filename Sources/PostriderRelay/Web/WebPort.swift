@@ -10,6 +10,10 @@ final class WebPort {
     let context: ShardContext
     let routes: WebRoutes
     let home: WebHome
+    /// The requests of senders whose home is this shard.
+    let requests: SenderRequests
+    /// Browsers whose connection and whose home are on different nodes.
+    private(set) lazy var edges = WebEdges(self)
     private let devices: DeviceHome
     private let migrator: ConnectionMigrator
     /// The WebSockets on this shard, whether their browsers are let in or not.
@@ -26,30 +30,28 @@ final class WebPort {
         self.devices = devices
         self.migrator = migrator
         routes = WebRoutes(context, origin: origin)
-        home = WebHome(context, devices, changes, routes, origin: origin)
+        home = WebHome(context, devices, changes, routes)
+        requests = SenderRequests(context, devices, changes, home, origin: origin)
     }
 
     func add(_ session: WebDeviceSession) { sessions[session.number] = session }
     func remove(_ session: WebDeviceSession) { sessions[session.number] = nil }
 
+    /// The number of connections of browsers that this shard has.
+    var connectionCount: Int { sessions.count - edges.remoteCount }
+
     var isEmpty: Bool { sessions.isEmpty && routes.senders.isEmpty }
 
     func take(_ message: WebMessage) {
         switch message {
-        case .push(let push, let address): home.push(push, address)
-        case .queued(let address, let row): routes.queued(address, row)
-        case .cancel(let device, let number, let row, let address):
-            home.cancel(row, of: device, number, address)
-        case .promised(let address, let isDurable): routes.promised(address, isDurable: isDurable)
-        case .receipt(let receipt): home.readers.take(receipt)
-        case .readReceipts(let subscription, let address, let seconds):
-            home.readers.read(subscription, address, waitingSeconds: seconds)
+        case .request(let request, let address): requests.take(request, address)
+        case .accepted(let address, let row, let hasReceipt):
+            routes.accepted(address, row, hasReceipt: hasReceipt)
         case .receipts(let receipts, let address): routes.answer(address, receipts)
-        case .removeReceipt(let subscription, let row, let address):
-            home.removeReceipt(row, of: subscription, address)
         case .removed(let address): routes.removed(address)
         case .refused(let rejection, let address): routes.refused(address, rejection)
-        case .send(let send, let device, let address): home.send(send, to: device, address)
+        case .receipt(let receipt): home.readers.take(receipt)
+        case .found(let device, let address): routes.found(device, address)
         case .findDevice: preconditionFailure("shard 0 finds devices by its directory")
         case .arrived(let connection): adopt(connection)
         }
@@ -72,18 +74,20 @@ final class WebPort {
 
     // MARK: Hello
 
-    /// A browser has said hello on this shard: it is let in here, or moves to its home, or enrols.
+    /// A browser has said hello on this shard: it is let in here, or moves to its home, or enrols. If its home is on
+    /// another node, the connection stays, and what is said over it is passed on.
     func greet(_ session: WebDeviceSession) {
         guard !context.isDraining else {
             return session.leave(.shutdown, retryAfterMilliseconds: 1_000, "the relay is shutting down")
         }
         guard let identity = session.presented else { return enrol(session) }
-        guard !context.isElsewhere(identity.device) else {
-            return session.leave(
-                .overloaded, retryAfterMilliseconds: 1_000, "another node serves the browser")
-        }
-        if context.home(of: identity.device) == context.index {
+        guard let place = context.outbox.place(of: identity.device) else { return edges.postpone(session) }
+        if place == context.index {
+            // The places may be older than the end of the node's time.
+            guard !context.isElsewhere(identity.device) else { return edges.postpone(session) }
             letIn(session, identity)
+        } else if ShardPlace(place).link != nil {
+            edges.passOn(session, as: identity, to: ShardPlace(place))
         } else {
             departures.append(session)
         }
@@ -96,7 +100,7 @@ final class WebPort {
         let due = departures
         departures = []
         for session in due {
-            guard let identity = session.presented, let wire = session.wire,
+            guard let identity = session.presented, let wire = session.carrier.socket?.wire,
                 let connection = migrator.detach(wire)
             else { continue }
             session.depart()
@@ -140,7 +144,7 @@ final class WebPort {
         }
         context.log.info(
             "browser \(entry.identity) connected, \(entry.pendingCount) pending",
-            fields: .init(connection: session.wire?.peer.address, device: entry.identity.description))
+            fields: .init(connection: session.carrier.address, device: entry.identity.description))
     }
 
     /// The connection of a browser has ended. Messages in flight are pending again.
@@ -149,7 +153,7 @@ final class WebPort {
         devices.connectionEnded(of: entry, ending)
         context.log.info(
             "browser \(entry.identity) left, \(entry.pendingCount) pending",
-            fields: .init(connection: session.wire?.peer.address, device: entry.identity.description))
+            fields: .init(connection: session.carrier.address, device: entry.identity.description))
     }
 
     /// Whether the message of deliveries that have not been sent yet is still to be delivered. If not, they are over.
@@ -194,7 +198,7 @@ final class WebPort {
     private static let name = "browser"
 
     private func refuse(_ session: WebDeviceSession, _ reason: String) {
-        context.webEnds.noteRefusedDevice("a browser", reason, from: session.wire?.peer)
+        context.webEnds.noteRefusedDevice("a browser", reason, from: session.carrier.socket?.wire?.peer)
         session.refuse()
     }
 
@@ -211,7 +215,7 @@ final class WebPort {
 }
 
 /// What a browser presents: its device identity and its secret, as hexadecimal digits one after the other.
-struct WebIdentity {
+struct WebIdentity: Sendable {
     let device: DeviceIdentity
     let secret: [UInt8]
 

@@ -1,3 +1,4 @@
+import PostriderCluster
 import PostriderJSON
 import PostriderNotifications
 import PostriderProviderAPI
@@ -19,11 +20,6 @@ final class WebRoutes {
         let push: WebPush
         /// When the request had arrived, in nanoseconds of the shard's clock.
         let since: UInt64
-        /// Its row, once its home has drawn that.
-        var row: QueueRow?
-        /// Whether its receipt is durable, once that is known.
-        var isPromised: Bool?
-        var isAccepted = false
     }
 
     private let context: ShardContext
@@ -90,14 +86,13 @@ final class WebRoutes {
         guard !context.isDraining else { throw .unavailable(retryAfterSeconds: 10) }
         guard let (device, number) = addresses.subscription(segment) else { throw .notFound }
         let checked = try WebPushRequest(body: request.body) { request.head.values(of: $0) }
-        let home = try openHome(of: device)
         let push = WebPush(
             identity: NotificationIdentity(random: context.random.next(), context.random.next()),
             device: device, registration: number, request: checked,
-            receipts: checked.wantsReceipt ? receipts(for: checked) : nil,
+            receipts: checked.wantsReceipt ? receipts(for: checked, to: device) : nil,
             traceContext: request.head.traceContext)
-        waiting[reply] = .push(PostedMessage(push: push, since: context.scheduler.now))
-        context.outbox.send(.web(.push(push, reply)), to: home)
+        let posted = PostedMessage(push: push, since: context.scheduler.now)
+        try pass(.push(push), reply, .push(posted))
     }
 
     private func cancel(
@@ -107,27 +102,30 @@ final class WebRoutes {
         guard let (device, number) = addresses.subscription(subscription),
             let row = addresses.row(message)
         else { throw .notFound }
-        let home = try openHome(of: device)
-        waiting[reply] = .removal
-        context.outbox.send(.web(.cancel(device, number, row, reply)), to: home)
+        try pass(.cancel(device, number, row), reply, .removal)
     }
 
     /// The receipt subscription for a message: that of its request, or a new one.
-    private func receipts(for request: WebPushRequest) -> ReceiptSubscription {
-        request.receipts.flatMap { addresses.receipts(at: $0) }
-            ?? ReceiptSubscription(
-                DeviceIdentity(
-                    high: context.random.next(), low: UInt32(truncatingIfNeeded: context.random.next())))
+    ///
+    /// In a cluster it is in the partition of the device. So a receipt never goes from node to node, where it could be
+    /// lost on its way. If the sender has another one, it gets a new one, which the answer names.
+    private func receipts(for request: WebPushRequest, to device: DeviceIdentity) -> ReceiptSubscription {
+        let partition = context.outbox.places.map { _ in Partition(of: device) }
+        let wanted = request.receipts.flatMap { addresses.receipts(at: $0) }
+        if let wanted, partition == nil || partition == Partition(of: wanted.identity) { return wanted }
+        let low = UInt32(truncatingIfNeeded: context.random.next())
+        // The partition is the remainder of the low word.
+        let count = UInt32(Partition.count)
+        let fitting = partition.map { low / count * count + UInt32($0.number) } ?? low
+        return ReceiptSubscription(DeviceIdentity(high: context.random.next(), low: fitting))
     }
 
     private func read(_ segment: String, _ head: RequestHead, _ reply: ReplyAddress) throws(WebPushRejection)
     {
         guard !context.isDraining else { throw .unavailable(retryAfterSeconds: 10) }
         guard let subscription = addresses.receipts(segment) else { throw .notFound }
-        let home = try openHome(of: subscription.identity)
-        waiting[reply] = .receipts
         let seconds = ReceiptRequest.seconds(head.values(of: "prefer"))
-        context.outbox.send(.web(.readReceipts(subscription, reply, seconds: seconds)), to: home)
+        try pass(.readReceipts(subscription, seconds: seconds), reply, .receipts)
     }
 
     private func removeReceipt(
@@ -137,65 +135,51 @@ final class WebRoutes {
         guard let subscription = addresses.receipts(segment), let row = addresses.row(message) else {
             throw .notFound
         }
-        let home = try openHome(of: subscription.identity)
-        waiting[reply] = .removal
-        context.outbox.send(.web(.removeReceipt(subscription, row, reply)), to: home)
+        try pass(.removeReceipt(subscription, row), reply, .removal)
     }
 
-    /// The home of a device, if it takes requests now.
-    private func openHome(of device: DeviceIdentity) throws(WebPushRejection) -> Int {
-        let home = context.home(of: device)
-        guard !context.outbox.isCongested(home) else { throw .tooManyRequests(retryAfterSeconds: 1) }
-        return home
+    /// Passes a request to its home, which may be on another node.
+    private func pass(
+        _ request: SenderRequest, _ reply: ReplyAddress, _ state: Waiting
+    ) throws(WebPushRejection) {
+        // The home may be this shard, and answer at once.
+        waiting[reply] = state
+        guard let rejection = context.waiting.route(WaitingRequest(.web(request), reply)) else { return }
+        waiting[reply] = nil
+        throw WebPushRejection(rejection)
     }
 
-    /// The home has drawn the row of a message.
-    func queued(_ address: ReplyAddress, _ row: QueueRow) {
-        guard case .push(var posted) = waiting[address] else { return }
-        posted.row = row
-        waiting[address] = .push(posted)
-    }
-
-    /// It is known whether the receipt of a message is durable.
-    func promised(_ address: ReplyAddress, isDurable: Bool) {
-        guard case .push(var posted) = waiting[address] else { return }
-        posted.isPromised = isDurable
-        waiting[address] = .push(posted)
-        if posted.isAccepted { accept(posted, address) }
-    }
-
-    /// The home's answer to a message.
+    /// The home, or a node on the way there, has answered a request like a push. The home does so only if it refuses a
+    /// message.
     func answer(_ address: ReplyAddress, _ result: PushResult) {
         if plain.answer(address, result) { return }
-        guard case .push(var posted) = waiting[address] else { return }
-        context.measures.count(result, nanoseconds: context.scheduler.now - posted.since)
-        switch result {
-        case .accepted:
-            posted.isAccepted = true
-            waiting[address] = .push(posted)
-            // A sender that wants a receipt hears of the acceptance when the receipt cannot be lost any more.
-            if posted.push.receipts == nil || posted.isPromised != nil { accept(posted, address) }
-        case .rejected(let rejection, _):
-            waiting[address] = nil
-            noteRefused(rejection, posted.push, address)
-            senders[address.connection]?
-                .answer(address.stream, WebResponse(WebPushRejection(rejection)))
+        guard case .rejected(let rejection, _) = result, let request = waiting.removeValue(forKey: address)
+        else { return }
+        guard case .push(let posted) = request else {
+            return refuse(address, WebPushRejection(rejection), nil)
         }
+        context.measures.count(result, nanoseconds: context.scheduler.now - posted.since)
+        noteRefused(rejection, posted.push, address)
+        senders[address.connection]?.answer(address.stream, WebResponse(WebPushRejection(rejection)))
     }
 
-    private func accept(_ posted: PostedMessage, _ address: ReplyAddress) {
-        waiting[address] = nil
-        guard let row = posted.row else {
-            preconditionFailure("a home tells the row of a message before it accepts it")
-        }
+    /// The home has accepted a message.
+    func accepted(_ address: ReplyAddress, _ row: QueueRow, hasReceipt: Bool) {
+        guard case .push(let posted)? = waiting.removeValue(forKey: address) else { return }
+        context.measures.count(.accepted, nanoseconds: context.scheduler.now - posted.since)
         let push = posted.push
-        let receipts = posted.isPromised == true ? push.receipts : nil
+        let receipts = hasReceipt ? push.receipts : nil
         let accepted = WebPushAcceptance(
             location: addresses.message(row, of: push.device, push.registration),
             receipt: receipts.map { addresses.receipts($0) }, secondsToLive: push.request.secondsToLive)
         senders[address.connection]?
             .answer(
                 address.stream, WebResponse(status: accepted.status, named: accepted.fields + CORS.fields))
+    }
+
+    /// Shard 0 has looked up the device that a script means.
+    func found(_ device: Result<DeviceIdentity, Rejection>, _ address: ReplyAddress) {
+        plain.found(device, address)
     }
 
     /// The receipts that a sender has asked for; none if none came while it waited.

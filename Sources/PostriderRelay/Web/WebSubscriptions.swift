@@ -38,4 +38,9 @@ struct WebSubscriptions {
 
     /// The device was removed.
     mutating func remove(_ device: DeviceIdentity) { table[device] = nil }
+
+    /// Other nodes have these devices.
+    mutating func remove(where isMoved: (DeviceIdentity) -> Bool) {
+        table = table.filter { !isMoved($0.key) }
+    }
 }

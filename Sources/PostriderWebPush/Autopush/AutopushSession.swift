@@ -65,6 +65,14 @@ package struct AutopushSession: Sendable {
     /// - Parameter now: monotonic nanoseconds.
     package init(at now: UInt64) { filledAt = now }
 
+    /// Begins a session whose hello was taken elsewhere: ``identified(as:)`` or ``close(_:)`` comes next.
+    ///
+    /// - Parameter now: monotonic nanoseconds.
+    package init(identifyingAt now: UInt64) {
+        filledAt = now
+        phase = .identifying
+    }
+
     /// Whether the device has said hello and got its answer.
     package var isReady: Bool { phase == .ready }
 

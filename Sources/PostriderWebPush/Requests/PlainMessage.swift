@@ -48,6 +48,14 @@ package struct PlainMessage: Equatable, Sendable {
         (["high"], .immediate, "time-sensitive"), (["urgent", "max"], .immediate, "time-sensitive"),
     ]
 
+    /// Creates a message of which the form is known to be good.
+    package init(payload: [UInt8], priority: Priority, secondsToLive: Int64, collapse: String?) {
+        self.payload = payload
+        self.priority = priority
+        self.secondsToLive = secondsToLive
+        self.collapse = collapse
+    }
+
     /// Reads a request from its body and its header fields.
     ///
     /// - Parameter values: gives the values of a header field by its name in lower case.

@@ -31,10 +31,6 @@ extension Settings {
                 .clusterAddress,
                 "needs store, the PostgreSQL database that all nodes share; set both, or none")
         }
-        guard texts[.webAddress] == nil else {
-            throw texts.mistake(
-                .webAddress, "cannot stand with cluster-address: Web Push cannot be served by a cluster yet")
-        }
         let host = ProcessInfo.processInfo.hostName
         guard let name = named ?? Self.nodeName(ofHost: host) else {
             throw texts.mistake(

@@ -16,6 +16,12 @@ enum EdgeSamples {
                 agent: "test/1", reception: Reception(savesPower: true, ignored: ["c.d"]),
                 processInstance: .max),
             host: "2001:db8::1", address),
+        .openBrowser(
+            BrowserHello(
+                identity: WebIdentity(
+                    device: Samples.device, secret: [UInt8](repeating: 7, count: WebIdentity.secretBytes)),
+                enrolmentKey: "k"),
+            host: "192.0.2.7", address),
         .said(Samples.device, [1, 2, 3], address), .said(Samples.device, [], address),
         .ended(Samples.device, nil, address), .ended(Samples.device, .cut, address),
     ]
@@ -24,7 +30,7 @@ enum EdgeSamples {
     static let answers: [EdgeMessage] = [
         .say(address, [0, 0, 0, 0, 1, 9], isBroadcast: false), .say(address, [1], isBroadcast: true),
         .finish(address, .ok, ""), .finish(address, .resourceExhausted, "enough"), .finish(address, nil, ""),
-        .refuse(address, "no room"),
+        .close(address, code: 1013, "later"), .refuse(address, "no room"),
     ]
 
     static var messages: [EdgeMessage] { requests + answers }
@@ -35,10 +41,12 @@ extension EdgeMessage {
     func at(_ address: ReplyAddress) -> EdgeMessage {
         switch self {
         case .open(let hello, let host, _): .open(hello, host: host, address)
+        case .openBrowser(let hello, let host, _): .openBrowser(hello, host: host, address)
         case .said(let device, let bytes, _): .said(device, bytes, address)
         case .ended(let device, let ending, _): .ended(device, ending, address)
         case .say(_, let frame, let isBroadcast): .say(address, frame, isBroadcast: isBroadcast)
         case .finish(_, let status, let detail): .finish(address, status, detail)
+        case .close(_, let code, let reason): .close(address, code: code, reason)
         case .refuse(_, let detail): .refuse(address, detail)
         case .linkEnded: self
         }

@@ -28,6 +28,8 @@ final class FixtureNode {
     var results: [Int32: PushResult] = [:]
     /// The answers to orders about channels by their numbers.
     var answers: [Int32: ChannelAnswer] = [:]
+    /// Makes requests of Web Push. How they are answered is among the results, too.
+    let sender = FixtureSender()
     let member: MemoryClusterStore
     var ledger: Ledger?
     let serving = ServingTime(until: 0)
@@ -75,7 +77,8 @@ final class FixtureNode {
         member = MemoryClusterStore(fixture.database, name: name, address: "\(name):1")
         mail = Array(repeating: [], count: count)
         let policies = PolicyInForce(fixture.authority)
-        let settings = ShardSettings(presence: PresenceExchange())
+        var settings = ShardSettings(presence: PresenceExchange())
+        settings.webOrigin = WebFixture.origin
         for index in 0..<count {
             let outbox = Outbox(
                 ownIndex: index,
@@ -110,9 +113,11 @@ final class FixtureNode {
             shard.providers.sessions.others.append { [unowned self] in results[$0.stream] = $1 }
             shard.providers.sessions.otherOrders.append { [unowned self] in answers[$0.stream] = $1 }
             if fixture.fault == .impatience { context.waiting.patienceMilliseconds = 0 }
+            shard.web.routes.add(sender)
             shard.start()
             shards.append(shard)
         }
+        sender.onAnswer = { [unowned self] in results[$0] = $1 }
         trace?.post = { [unowned self] in mail[$1].append($0) }
         events.append(.ready)
         work.turn(at: fixture.clock.now)

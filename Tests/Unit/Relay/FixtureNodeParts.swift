@@ -33,6 +33,10 @@ enum NodesFault: CaseIterable {
     case lostBroadcasts
     /// A channel that is deleted stays in the database.
     case lastingChannels
+    /// A node that takes a partition does not get its receipts of Web Push.
+    case lostReceipts
+    /// A node that takes a partition does not get its subscriptions of Web Push.
+    case lostWebSubscriptions
     /// A node forgets the subscriptions of devices when a partition has another home.
     case lostSubscriptions
 }
@@ -134,6 +138,7 @@ final class FixtureStore: PartitionStore {
         var registry = try partitions.load(wanted, visit: visit)
         if fault == .lostChannels { registry.channels = [] }
         if fault == .lostBroadcasts { registry.broadcasts = [] }
+        if fault == .lostWebSubscriptions { registry.webSubscriptions = [] }
         return registry
     }
 
@@ -144,7 +149,7 @@ final class FixtureStore: PartitionStore {
 
     func loadReceipts(of wanted: Set<Partition>) throws(StoreError) -> [Receipt] {
         try check()
-        return try partitions.loadReceipts(of: wanted)
+        return fault == .lostReceipts ? [] : try partitions.loadReceipts(of: wanted)
     }
 
     func apply(_ changes: [RegistryChange], completion: @escaping (Result<Void, StoreError>) -> Void) {

@@ -15,9 +15,11 @@ enum HandoverSamples {
         return request
     }()
 
-    static let messages: [HandoverMessage] = [
-        .again(push), .again(order), .returned(push), .returned(order),
-        .recall([Partition(Partition.count - 1)], place: 1, ticket: 2),
-        .recalled(place: 1, ticket: 2, shards: 3),
-    ]
+    private static let web = WebSamples.requests.map { WaitingRequest(.web($0), Samples.replyAddress(3)) }
+
+    static let messages: [HandoverMessage] =
+        ([push, order] + web).flatMap { [.again($0), .returned($0)] } + [
+            .recall([Partition(Partition.count - 1)], place: 1, ticket: 2),
+            .recalled(place: 1, ticket: 2, shards: 3),
+        ]
 }

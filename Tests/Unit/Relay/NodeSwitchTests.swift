@@ -238,7 +238,7 @@ final class NodeSwitchTests {
         #expect(ends == [.overloaded, .overloaded, nil, .cut])
         #expect(
             try sentEdges().count { if case .refuse(EdgeSamples.address, _) = $0 { true } else { false } }
-                == 3)
+                == 4)
     }
 
     @Test("refuses devices at this edge without a link, or while too much waits for their home")
@@ -248,13 +248,13 @@ final class NodeSwitchTests {
         }
         #expect(sent.isEmpty)
         let refused = { self.edges.count { if case .refuse = $0.message { true } else { false } } }
-        #expect(refused() == 3 && edges.count == 3)
+        #expect(refused() == 4 && edges.count == 4)
         nodes.opened(5)
         isCongested = true
         for request in EdgeSamples.requests {
             nodes.pass(NodeMessage(message: .edge(request), place: ShardPlace(link: 5)))
         }
-        #expect(refused() == 6)
+        #expect(refused() == 8)
         #expect(try sentEdges().ends == [.overloaded, .overloaded, nil, .cut])
     }
 

@@ -29,7 +29,8 @@ final class NodesFixture {
     /// From what the shards draw; nil if they count.
     private var random: SplitMix64?
 
-    /// Nodes whose devices have these apps. With a seed, each process of a node draws other numbers.
+    /// Nodes whose devices have these apps, with a subscription of Web Push for each topic of UnifiedPush. With a seed,
+    /// each process of a node draws other numbers.
     init(
         partitions: Int = Partition.count, fault: NodesFault? = nil,
         authority: AccessPolicy = Provider.shared.authority, topics: [Topic] = [Samples.topic],
@@ -48,9 +49,14 @@ final class NodesFixture {
         let changes = devices.flatMap { device -> [RegistryChange] in
             let record = DeviceRecord(
                 identity: device, secretDigest: digest, name: "\(device)", enrolledAt: Samples.now)
-            let apps = topics.enumerated().map { number, topic in
-                RegistryChange.putRegistration(
-                    Samples.registration(RegistrationNumber(UInt32(number + 1)), of: topic, on: device))
+            let apps = topics.enumerated().flatMap { index, topic -> [RegistryChange] in
+                let number = RegistrationNumber(UInt32(index + 1))
+                let registration = RegistryChange.putRegistration(
+                    Samples.registration(number, of: topic, on: device))
+                guard topic.isOfUnifiedPush else { return [registration] }
+                let subscription = WebSubscription(
+                    device: device, number: number, channel: topic.text, senderKey: nil)
+                return [registration, .putWebSubscription(subscription)]
             }
             return [.putDevice(record)] + apps
         }

@@ -31,6 +31,9 @@ extension NodesWorld {
         /// arrives first, or not at all. Subscribers have what a channel stores after their next connection. No
         /// subscription gets lost.
         case broadcasts
+        /// Each message of Web Push that was promised a receipt gets one. It says that the device has the message if
+        /// that is so.
+        case receipts
         /// Nodes keep to the protocol of devices, and tell none that it has made a mistake or is unknown.
         case conduct
         /// Pushes and orders get 200 while nothing fails, although nodes are drained and started again.

@@ -13,7 +13,7 @@ final class NodesWorld {
     static let partitions = 24
     let fixture: NodesFixture
     private(set) var finding: Finding?
-    private(set) var pushes: [NodesWorldPush] = []
+    var pushes: [NodesWorldPush] = []
     let devices: [NodesWorldDevice]
     var channels = NodesWorldChannels()
     var random: SplitMix64
@@ -27,7 +27,8 @@ final class NodesWorld {
     var retiring: FixtureNode?
     /// How often devices were welcomed through a node that is not their home.
     private(set) var passages = 0
-    private var attempts: Int32 = 0
+    /// The number of the last request of a provider or a sender.
+    var attempts: Int32 = 0
     private var planned: [(time: UInt64, run: () -> Void)] = []
     /// All processes, which others may still know.
     private(set) var processes: [FixtureNode] = []
@@ -36,7 +37,8 @@ final class NodesWorld {
         random = SplitMix64(seed: seed)
         fixture = NodesFixture(
             partitions: Self.partitions, fault: fault, authority: NodesWorldChannels.authority,
-            topics: [Samples.topic] + NodesWorldChannels.topics, seed: seed)
+            topics: [Samples.topic] + NodesWorldChannels.topics + [Self.webTopic],
+            seed: seed)
         devices = fixture.devices.map(NodesWorldDevice.init)
         let names = ["a", "b", "c"].compactMap(NodeName.init)
         shards = Dictionary(uniqueKeysWithValues: zip(names, 1...3))
@@ -144,10 +146,11 @@ final class NodesWorld {
         let kind = draw(0...19)
         switch kind {
         case 0: push(to: device, until: .nowOrNever, at: node)
+        case 2..<8: send(to: device, at: node)
         case 1:
             let end = Moment(milliseconds: fixture.clock.wallMilliseconds + Int64(draw(100...5_000)))
             push(to: device, until: .at(end), at: node)
-        default: push(to: device, collapse: kind < 8 ? "\(kind % 2)" : nil, at: node)
+        default: push(to: device, collapse: kind < 14 ? "\(kind % 2)" : nil, at: node)
         }
     }
 
@@ -160,7 +163,7 @@ final class NodesWorld {
             NodesWorldPush(
                 number: Int32(pushes.count + 1), device: device, collapse: collapse,
                 expiration: expiration ?? .at(Samples.now.advanced(byMilliseconds: 600_000)),
-                isKept: expiration == nil, postedAt: step))
+                isKept: expiration == nil, isWeb: false, postedAt: step))
         post(pushes.count - 1, at: node)
     }
 
@@ -175,6 +178,7 @@ final class NodesWorld {
         pushes[index].place = (node, shard)
         pushes[index].last = attempts
         if pushes[index].first == 0 { pushes[index].first = attempts }
+        if pushes[index].isWeb { return send(pushes[index], as: attempts, over: node, at: shard) }
         let device = devices[pushes[index].device].identity
         node.push(pushes[index].notification(for: device), as: attempts, at: shard)
     }
@@ -190,6 +194,7 @@ final class NodesWorld {
             case .accepted?:
                 pushes[index].attempt = nil
                 pushes[index].acceptedAt = step
+                if pushes[index].isWeb { notePromise(to: index, as: number, of: node) }
             case .rejected(.serviceUnavailable, _)?, .rejected(.tooManyRequests, _)?:
                 pushes[index].attempt = nil
             case let other?: report(.answers, "push \(pushes[index].number) is answered \(other)")

@@ -42,7 +42,8 @@ final class NodesWorldDevice {
     private func hear(_ event: DeviceLink.Event) {
         switch event {
         case .deliver(let deliver):
-            if known.insert(deliver.identity).inserted { arrived.append(deliver.identity) }
+            let identity = NodesWorld.identity(ofWebPush: deliver.payload) ?? deliver.identity
+            if known.insert(identity).inserted { arrived.append(identity) }
         case .welcomed: welcomes += 1
         case .goodbye(let goodbye):
             self.goodbye = goodbye

@@ -10,6 +10,11 @@ struct NodesWorldPush {
     let expiration: Expiration
     /// Whether it is stored until it is delivered or replaced.
     let isKept: Bool
+    /// Whether it is a message of Web Push, and whether its sender wants a receipt.
+    let isWeb: Bool
+    var wantsReceipt = false
+    /// The addresses of its message and of its receipts, once its sender knows them.
+    var promise: (message: String, receipts: String)?
     /// The events in which it was posted first, and was answered 200.
     let postedAt: Int
     var acceptedAt: Int?
@@ -29,7 +34,7 @@ struct NodesWorldPush {
 
     /// Whether this push was posted before another one over the same connection, and both were posted only once.
     func leads(_ other: NodesWorldPush) -> Bool {
-        guard first == last, other.first == other.last, first < other.first, let place,
+        guard isWeb == other.isWeb, first == last, other.first == other.last, first < other.first, let place,
             let there = other.place
         else { return false }
         return place.node === there.node && place.shard == there.shard
@@ -40,6 +45,7 @@ struct NodesWorldPush {
 
     /// Whether another one replaces this push, or this one the other, if one waits when the other comes.
     func collapses(with other: NodesWorldPush) -> Bool {
-        collapse != nil && collapse == other.collapse && device == other.device && number != other.number
+        collapse != nil && collapse == other.collapse && isWeb == other.isWeb && device == other.device
+            && number != other.number
     }
 }

@@ -9,7 +9,7 @@ struct NodesWorldTests {
 
     @Test("lose nothing, keep the order of each device, and come to rest")
     func seeds() throws {
-        var (accepted, moved, passages, broadcasts) = (0, 0 as UInt64, 0, 0)
+        var (accepted, moved, passages, broadcasts, receipts) = (0, 0 as UInt64, 0, 0, 0)
         for seed in Self.seeds {
             let world = NodesWorld(seed: seed)
             try world.run()
@@ -18,10 +18,12 @@ struct NodesWorldTests {
             moved += world.moved
             passages += world.passages
             broadcasts += world.channels.accepted
+            receipts += world.pushes.count { $0.promise != nil }
         }
         // The events have had an effect.
         #expect(accepted > 100 * Self.seeds.count && moved > UInt64(Self.seeds.count))
         #expect(passages > 10 * Self.seeds.count && broadcasts > 5 * Self.seeds.count)
+        #expect(receipts > 10 * Self.seeds.count)
     }
 
     @Test("answer every push with 200 while one after the other is drained, ended and started again")
@@ -54,7 +56,9 @@ struct NodesWorldTests {
             (.fallingRows, [.rows, .answers]),
             (.endlessService, [.ownership, .answers]), (.hastyRelease, [.ownership, .delivery, .order]),
             (.lastingLinks, [.homes]), (.deafShards, [.rest, .delivery]), (.twiceTaken, [.balance]),
-            (.lostChannels, [.channels]), (.lostBroadcasts, [.broadcasts]), (.lastingChannels, [.channels]),
+            (.lostReceipts, [.receipts]),
+            (.lostWebSubscriptions, [.answers]), (.lostChannels, [.channels]),
+            (.lostBroadcasts, [.broadcasts]), (.lastingChannels, [.channels]),
         ])
     func faults(_ fault: NodesFault, _ checkers: [NodesWorld.Checker]) throws {
         try find(fault, checkers) { try $0.run() }

@@ -130,28 +130,10 @@ struct ShardMessageTests {
         subscription: ReceiptSubscription(Samples.device), expiresAt: Samples.now, outcome: .delivered)
 
     private static let web: [WebMessage] = {
-        let fields = ["ttl": ["1"], "topic": ["a"], "content-encoding": ["aes128gcm"]]
-        let request = try? WebPushRequest(body: [1, 2]) { fields[$0] ?? [] }
-        let pushes = request.map { request in
-            WebPush(
-                identity: notification.identity, device: Samples.device, registration: Samples.first,
-                request: request, receipts: receipt.subscription)
-        }
         let address = Samples.replyAddress(1)
-        let plain = try? PlainMessage(body: [0x61]) { _ in [] }
-        let sends = [plain].compactMap { $0 }.map { message in
-            PlainSend(
-                identity: notification.identity, device: "a", topic: Samples.topic, message: message,
-                token: "b")
-        }
-        return sends.map { .findDevice($0, address) } + sends.map { .send($0, Samples.device, address) }
-            + [pushes].compactMap { $0 }.map { .push($0, address) } + [
-                .queued(address, QueueRow(1)), .cancel(Samples.device, Samples.first, QueueRow(1), address),
-                .promised(address, isDurable: true), .receipt(receipt), .receipts([receipt], address),
-                .readReceipts(receipt.subscription, address, seconds: 1),
-                .removeReceipt(receipt.subscription, QueueRow(1), address), .removed(address),
-                .refused(.forbidden(.expired), address), .arrived(connection: 1),
-            ]
+        return WebSamples.messages + [
+            .findDevice("a", address), .found(.success(Samples.device), address), .arrived(connection: 1),
+        ]
     }()
 
     private static let all: [ShardMessage] =
@@ -186,20 +168,25 @@ struct ShardMessageTests {
         case .channel(.subscribed): "subscribed"
         case .channel(.broadcast): "broadcast"
         case .channel(.removed): "removed"
-        case .web(.push): "web push"
-        case .web(.queued): "queued web push"
-        case .web(.cancel): "cancel"
+        case .web(.request(let request, _)):
+            switch request {
+            case .push: "web push"
+            case .send: "plain send"
+            case .cancel: "cancel"
+            case .readReceipts: "read receipts"
+            case .removeReceipt: "remove receipt"
+            }
+        case .web(.accepted): "accepted web push"
         case .web(.findDevice): "find device"
-        case .web(.send): "plain send"
-        case .web(.promised): "promised receipt"
+        case .web(.found): "found device"
         case .web(.receipt): "receipt"
-        case .web(.readReceipts): "read receipts"
         case .web(.receipts): "receipts"
-        case .web(.removeReceipt): "remove receipt"
         case .web(.removed): "removed by a sender"
         case .web(.refused): "refused web push"
         case .web(.arrived): "arrived browser"
         case .edge(.open): "open"
+        case .edge(.openBrowser): "open for a browser"
+        case .edge(.close): "close"
         case .edge(.said): "said"
         case .edge(.ended): "ended"
         case .edge(.say): "say"
@@ -236,9 +223,9 @@ struct ShardMessageTests {
         }
     }
 
-    /// Returns the paths of closures and objects in a value, apart from the two classes that never change.
+    /// Returns the paths of closures and objects in a value, apart from the three classes that never change.
     private static func references(in value: Any, at path: String) -> [String] {
-        if value is Notification || value is Broadcast { return [] }
+        if value is Notification || value is Broadcast || value is TraceContext { return [] }
         let type = "\(type(of: value))"
         let mirror = Mirror(reflecting: value)
         if mirror.displayStyle == .class || type.contains("->") { return ["\(path): \(type)"] }
@@ -254,7 +241,7 @@ struct ShardMessageTests {
     }
 
     @Test("of every kind is looked at")
-    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 60) }
+    private func complete() { #expect(Set(Self.all.map(Self.name)).count == 62) }
 
     @Test("would be seen to hold an object or a closure if it did")
     private func seen() {

@@ -28,18 +28,25 @@ final class WebFixture {
     /// The refusals that the trace has got.
     private(set) var refusals: [TraceRefusal] = []
 
+    /// The enrolment key of browsers, as the registry has it.
+    static let keyRecord = EnrolmentKeyRecord(
+        name: "browsers", digest: EnrolmentKey.digest(key), addedAt: Samples.now)
+
+    /// The access policy of a relay with this key and this token.
+    static var authority: AccessPolicy {
+        let token = SendTokenRecord(
+            name: "cron", digest: SendToken.digest(Array(sendToken.utf8)), topics: [Samples.topic],
+            addedAt: Samples.now)
+        return AccessPolicy(
+            generation: 1, providerKeys: [], topics: [], enrolmentKeys: [keyRecord], sendTokens: [token],
+            log: .none)
+    }
+
     /// - Parameter store: what an earlier relay has left.
     init(_ store: (any Store)? = nil, quotas: QuotaSet = QuotaSet([])) throws {
         self.quotas = quotas
         codec = try DeviceTokenCodec(secrets: [Provider.secret])
-        let key = EnrolmentKeyRecord(
-            name: "browsers", digest: EnrolmentKey.digest(Self.key), addedAt: Samples.now)
-        let token = SendTokenRecord(
-            name: "cron", digest: SendToken.digest(Array(Self.sendToken.utf8)), topics: [Samples.topic],
-            addedAt: Samples.now)
-        policy = AccessPolicy(
-            generation: 1, providerKeys: [], topics: [], enrolmentKeys: [key], sendTokens: [token], log: .none
-        )
+        policy = Self.authority
         shard.start()
         guard let store else { return }
         let loaded = try LoadedStore(store, shards: 1)

@@ -8,13 +8,6 @@ import Testing
 
 @Suite("The receipt of a message of Web Push")
 struct WebReceiptTests {
-    /// A receipt as its sender reads it.
-    struct Told: Equatable {
-        let message: String
-        let status: Int
-        let receipt: String
-    }
-
     private let fixture: WebFixture
     private let browser: Browser
     private let endpoint: String
@@ -38,22 +31,10 @@ struct WebReceiptTests {
         )
     }
 
-    private func told(_ line: WebClientConnection) throws -> [Told] {
-        let body = try #require(line.text.split(separator: "\r\n\r\n").dropFirst().first)
-        let members = try #require(
-            try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: [[String: Any]]])
-        return try #require(members["receipts"]).compactMap { one in
-            guard let message = one["message"] as? String, let status = one["status"] as? Int,
-                let receipt = one["receipt"] as? String
-            else { return nil }
-            return Told(message: message, status: status, receipt: receipt)
-        }
-    }
-
     /// The receipts that a sender gets at once.
-    private func read(_ receipts: String) throws -> [Told] {
+    private func read(_ receipts: String) throws -> [ToldReceipt] {
         let reader = try fixture.request("GET", receipts, ["Prefer": "wait=0"])
-        return reader.status == 204 ? [] : try told(reader)
+        return reader.status == 204 ? [] : try ToldReceipt.all(in: reader)
     }
 
     private func acknowledge() throws {
@@ -75,7 +56,7 @@ struct WebReceiptTests {
         #expect(waiting.status == nil)
         try acknowledge()
         #expect(waiting.status == 200)
-        let receipt = try #require(try told(waiting).first)
+        let receipt = try #require(try ToldReceipt.all(in: waiting).first)
         #expect(receipt.message == message && receipt.status == 204)
         #expect(try read(receipts) == [receipt])
         let removal = try fixture.request("DELETE", receipt.receipt)
@@ -219,14 +200,14 @@ struct WebReceiptTests {
         other.commit()
         other.commit()
         let reader = try other.request("GET", receipts, ["Prefer": "wait=0"])
-        let told = try self.told(reader)
+        let told = try ToldReceipt.all(in: reader)
         #expect(told.map(\.message) == [ended, lost] && told.map(\.status) == [410, 410])
         let again = try other.connect(try #require(browser.uaid))
         other.commit()
         try again.acknowledge(try #require(again.messages("notification").last))
         other.run()
         other.commit()
-        let last = try self.told(try other.request("GET", receipts, ["Prefer": "wait=0"])).last
+        let last = try ToldReceipt.all(in: try other.request("GET", receipts, ["Prefer": "wait=0"])).last
         #expect(last?.message == waiting && last?.status == 204)
     }
 

@@ -40,20 +40,40 @@ enum WebSamples {
             .unavailable(retryAfterSeconds: 10),
         ] + VAPIDFlaw.allCases.map { .forbidden($0) }
 
-    static let messages: [WebMessage] =
+    private static let send = PlainSend(
+        identity: NotificationIdentity(high: 1, low: 2), topic: Samples.topic,
+        message: PlainMessage(payload: [1], priority: .considerate, secondsToLive: 7, collapse: nil),
+        token: "a")
+    private static let longSend = PlainSend(
+        identity: NotificationIdentity(high: 1, low: 2), topic: Samples.topic,
+        message: PlainMessage(payload: [1, 2], priority: .immediate, secondsToLive: 0, collapse: "c"),
+        token: "b",
+        traceContext: TraceContext(
+            parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", state: "a=1"))
+
+    /// What senders ask for, with each case.
+    static let requests: [SenderRequest] = [
+        .push(push(WebPushMessage(nil, []))),
+        .push(
+            push(
+                WebPushMessage(.aesgcm(encryption: "salt=a", cryptoKey: "dh=b"), [1, 2]), topic: "a",
+                VAPIDCredentials(token: "t", key: "k"), receipts: subscription)),
+        .push(push(WebPushMessage(.aes128gcm, [UInt8](repeating: 7, count: 4096)), topic: "")),
+        .push(push(WebPushMessage(nil, [9]), refused: .unknownEncoding)),
+        .send(send, Samples.device), .send(longSend, Samples.device),
+        .cancel(Samples.device, Samples.first, QueueRow(2)),
+        .readReceipts(subscription, seconds: 50), .removeReceipt(subscription, QueueRow(3)),
+    ]
+
+    /// What senders are answered, with each case.
+    static let answers: [WebMessage] =
         [
-            .push(push(WebPushMessage(nil, [])), address),
-            .push(
-                push(
-                    WebPushMessage(.aesgcm(encryption: "salt=a", cryptoKey: "dh=b"), [1, 2]), topic: "a",
-                    VAPIDCredentials(token: "t", key: "k"), receipts: subscription), address),
-            .push(push(WebPushMessage(.aes128gcm, [UInt8](repeating: 7, count: 4096)), topic: ""), address),
-            .push(push(WebPushMessage(nil, [9]), refused: .unknownEncoding), address),
-            .queued(address, QueueRow(1)), .cancel(Samples.device, Samples.first, QueueRow(2), address),
-            .promised(address, isDurable: true), .promised(address, isDurable: false),
-            .receipt(receipt(nil)), .receipt(receipt(.delivered)), .receipt(receipt(.ended)),
-            .readReceipts(subscription, address, seconds: 50), .receipts([], address),
-            .receipts([receipt(.delivered), receipt(.ended)], address),
-            .removeReceipt(subscription, QueueRow(3), address), .removed(address),
+            .accepted(address, QueueRow(1), hasReceipt: true),
+            .accepted(address, QueueRow(.max), hasReceipt: false), .receipts([], address),
+            .receipts([receipt(.delivered), receipt(.ended)], address), .removed(address),
         ] + rejections.map { .refused($0, address) }
+
+    static let messages: [WebMessage] =
+        requests.map { .request($0, address) } + answers
+        + [nil, .delivered, .ended].map { .receipt(receipt($0)) }
 }

@@ -78,14 +78,6 @@ struct ClusterSettingsTests {
             ),
             (
                 store + files + [
-                    "--node-name", "a", "--cluster-address", "192.0.2.1:2195", "--web-address",
-                    "0.0.0.0:2443",
-                    "--public-url", "https://push.example",
-                ],
-                "--web-address cannot stand with cluster-address: Web Push cannot be served by a cluster yet"
-            ),
-            (
-                store + files + [
                     "--node-name", "a", "--cluster-address", "192.0.2.1:2195", "--device-address",
                     "192.0.2.1:2195",
                 ],
