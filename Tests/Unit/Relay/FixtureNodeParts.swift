@@ -104,6 +104,8 @@ final class FixtureStore: PartitionStore {
     private let fault: NodesFault?
     private let isCut: () -> Bool
     private let isDeaf: () -> Bool
+    /// Rows whose storing was refused, and which may be there all the same: the next batch removes them.
+    private var doubtful: [QueueRow] = []
 
     /// The store of a member, which may have a fault.
     init(
@@ -162,9 +164,16 @@ final class FixtureStore: PartitionStore {
     func commit(_ batch: QueueBatch, completion: @escaping (Result<Void, StoreError>) -> Void) {
         if let failure { return completion(.failure(failure)) }
         var batch = batch
+        batch.settled += doubtful
         if fault == .lastingRows { batch.settled = [] }
-        writer.commit(batch) { [isDeaf] result in
-            completion(isDeaf() ? .failure(StoreError(.unreachable, "The answer is lost.")) : result)
+        writer.commit(batch) { [self] result in
+            guard isDeaf() else {
+                if result.isSuccess { doubtful = [] }
+                return completion(result)
+            }
+            // As a store does that does not know whether a batch was written.
+            doubtful += batch.enqueued.map(\.row)
+            completion(.failure(StoreError(.inputOutput, "The answer is lost.")))
         }
     }
 
