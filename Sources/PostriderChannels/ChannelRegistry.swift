@@ -178,9 +178,13 @@ package struct ChannelRegistry {
     // MARK: Time and the operator
 
     /// Removes stored broadcasts that have expired.
-    package mutating func sweep(now: Moment, _ effects: inout [Effect]) {
-        let due = channels.values.filter { $0.storing == 0 && $0.stored?.hasExpired(at: now) ?? false }
-            .map(\.record.identity).sorted()
+    package mutating func sweep(
+        now: Moment, where isServed: (ChannelOwner) -> Bool = { _ in true }, _ effects: inout [Effect]
+    ) {
+        let due = channels.values.filter {
+            $0.storing == 0 && $0.stored?.hasExpired(at: now) ?? false && isServed($0.record.owner)
+        }
+        .map(\.record.identity).sorted()
         for identity in due {
             channels[identity]?.stored = nil
             effects.append(.apply(.removeBroadcast(of: identity), .expiry))

@@ -64,8 +64,12 @@ final class ChannelHome {
             .channel(.subscribed(request, isKnown: isKnown, stored, row)), to: request.shard)
     }
 
-    /// Removes stored broadcasts that have expired.
-    func sweep() { perform { registry.sweep(now: context.now, &$0) } }
+    /// Removes stored broadcasts that have expired, of apps about which this node decides: another one may have stored
+    /// a newer broadcast by now.
+    func sweep() {
+        let context = context
+        perform { registry.sweep(now: context.now, where: { !context.isElsewhere($0) }, &$0) }
+    }
 
     /// Removes the channels of apps that the operator does not allow to have any. This also repeats removals that a
     /// full disk or the relay's stop has prevented.
