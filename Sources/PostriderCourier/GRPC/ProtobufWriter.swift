@@ -58,8 +58,18 @@ extension [UInt8] {
         append(contentsOf: text.utf8)
     }
 
-    /// Appends a bytes field of 12 or 16 bytes: two words, the most significant byte first.
-    package mutating func appendField<Low: FixedWidthInteger>(_ number: UInt64, _ high: UInt64, _ low: Low) {
+    /// Appends a bytes field of 12 bytes: two words, the most significant byte first.
+    package mutating func appendField(_ number: UInt64, _ high: UInt64, _ low: UInt32) {
+        appendWords(number, high, low)
+    }
+
+    /// Appends a bytes field of 16 bytes: two words, the most significant byte first.
+    package mutating func appendField(_ number: UInt64, _ high: UInt64, _ low: UInt64) {
+        appendWords(number, high, low)
+    }
+
+    /// The compiler makes fast code of it here, but not for callers in other modules.
+    private mutating func appendWords<Low: FixedWidthInteger>(_ number: UInt64, _ high: UInt64, _ low: Low) {
         appendVarint(number << 3 | 2)
         append(UInt8((high.bitWidth + low.bitWidth) / 8))
         for shift in stride(from: high.bitWidth - 8, through: 0, by: -8) {
