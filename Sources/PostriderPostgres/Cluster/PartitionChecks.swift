@@ -20,7 +20,7 @@ struct PartitionChecks {
             WHERE placement.number = \(PostgresSchema.partition(of: "queue.device")) AND node = $1::text)
         """, name: "deleteOwn")
 
-    static let names = [owns, delete]
+    static let names = [owns, delete] + ReceiptStatements.names
 
     /// What every node has is another one then.
     static let newVersion = Request("UPDATE registry_version SET version = version + 1")
@@ -47,8 +47,9 @@ struct PartitionChecks {
             requests.append(request)
         }
         var rest = batch
-        rest.settled = []
+        (rest.settled, rest.receipts) = ([], [])
         return requests + QueueStatements.changes(of: rest)
+            + batch.receipts.map { ReceiptStatements.of($0, by: node) }
     }
 
     /// The statements of changes to the registry.

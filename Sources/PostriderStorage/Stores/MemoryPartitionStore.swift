@@ -83,6 +83,18 @@ public final class MemoryPartitionStore: PartitionStore {
                 }
             }
             allowed.settled = batch.settled.filter(own.contains)
+            if !batch.receipts.isEmpty {
+                let stored = try store.loadReceipts().map { ($0.row, Partition(of: $0)) }
+                let places = Dictionary(uniqueKeysWithValues: stored)
+                allowed.receipts = batch.receipts.filter { change in
+                    let place: Partition? =
+                        switch change {
+                        case .put(let receipt): Partition(of: receipt.device)
+                        case .remove(let row): places[row]
+                        }
+                    return place.map { cluster.placement.owner(of: $0) == name } ?? true
+                }
+            }
         } catch {
             return completion(.failure(error))
         }

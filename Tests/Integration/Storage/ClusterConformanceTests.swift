@@ -282,5 +282,14 @@ import Testing
         #expect(try second.loadReceipts(of: [Partition(1)]) == [receipt(1, nil), receipt(2, nil)])
         #expect(try second.loadReceipts(of: [Partition(2)]) == [receipt(3, .delivered)])
         #expect(try second.loadReceipts(of: [Partition(1), Partition(2)]).map(\.row.value) == [1, 2, 3])
+        // What the former home says too late changes nothing.
+        batch.receipts = [.put(receipt(4, nil)), .put(receipt(1, .ended)), .remove(QueueRow(3))]
+        first.commit(batch) { result in #expect(throws: Never.self) { try result.get() } }
+        #expect(try second.loadReceipts(of: [Partition(1)]) == [receipt(1, nil), receipt(2, nil)])
+        #expect(try second.loadReceipts(of: [Partition(2)]) == [receipt(3, .delivered)])
+        batch.receipts = [.put(receipt(1, .ended)), .remove(QueueRow(3)), .remove(QueueRow(9))]
+        second.commit(batch) { result in #expect(throws: Never.self) { try result.get() } }
+        #expect(try second.loadReceipts(of: [Partition(1)]) == [receipt(2, nil)])
+        #expect(try second.loadReceipts(of: [Partition(2)]) == [receipt(1, .ended)])
     }
 }
