@@ -176,9 +176,7 @@ final class FixtureNode {
     func dropLink(_ link: Int) {
         guard let other = wires.close(link) else { return }
         messages.ended(link)
-        for index in mail.indices where fixture.fault != .deafShards {
-            mail[index].append(.edge(.linkEnded(link: link)))
-        }
+        for index in mail.indices { mail[index].append(.edge(.linkEnded(link: link))) }
         guard isAlive else { return }
         if wires.outgoing.contains(link) {
             work.ended(link, to: other.name, at: fixture.clock.now)

@@ -21,8 +21,6 @@ enum NodesFault: CaseIterable {
     case hastyRecall
     /// A node that gives a partition up keeps the links of its devices.
     case lastingLinks
-    /// A node does not tell its shards that a link to another node has ended.
-    case deafShards
     /// What was removed from the queue stays in the database.
     case lastingRows
     /// A shard gets what a partition has twice.

@@ -69,6 +69,8 @@ extension NodesWorld {
 
     /// Reads and removes all receipts, at any node. `wait` lets that happen.
     func checkReceipts(_ wait: () -> Void) {
+        // Every ten seconds a home tries again to store what its disk has refused.
+        for _ in 0..<110 { pass(100) { $0 } }
         let promised = pushes.filter { $0.promise != nil }
         var told: [String: Int] = [:]
         for receipts in Set(promised.compactMap(\.promise?.receipts)).sorted() where finding == nil {

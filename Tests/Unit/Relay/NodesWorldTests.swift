@@ -55,7 +55,7 @@ struct NodesWorldTests {
             (NodesFault.missingFence, [NodesWorld.Checker.delivery, .order]),
             (.fallingRows, [.rows, .answers]),
             (.endlessService, [.ownership, .answers]), (.hastyRelease, [.ownership, .delivery, .order]),
-            (.lastingLinks, [.homes]), (.deafShards, [.rest, .delivery]), (.twiceTaken, [.balance]),
+            (.lastingLinks, [.homes]), (.twiceTaken, [.balance]),
             (.lostReceipts, [.receipts]),
             (.lostWebSubscriptions, [.answers]), (.lostChannels, [.channels]),
             (.lostBroadcasts, [.broadcasts]), (.lastingChannels, [.channels]),
