@@ -10,6 +10,7 @@ extension EndToEnd {
                 let node: String
                 let controlAddress: String
                 let consoleLink: String?
+                let webURL: String?
                 let process: Int32
 
                 /// The folder that commands take as that of `postrider dev`.
@@ -17,6 +18,7 @@ extension EndToEnd {
             }
 
             let topics: [String]
+            let authorityFile: String
             let controlAddress: String
             let nodes: [Node]
 
@@ -47,7 +49,7 @@ extension EndToEnd {
                     "postrider",
                     [
                         "dev", "--nodes", "3", "--temporary", "--json", "--provider-port", "0",
-                        "--device-port", "0",
+                        "--device-port", "0", "--web-port", "0",
                     ])
                 let line = try await relays.line { $0.hasPrefix("{") }
                 let told = try JSONDecoder().decode(Description.self, from: Data(line.utf8))
@@ -63,6 +65,12 @@ extension EndToEnd {
                         ["send", "--directory", folder, "--title", "a", String(token)], on: stage)
                 }
                 #expect(try await device.exitCode() == 0, "\(device.transcript)")
+                for node in told.nodes {
+                    let url = try #require(node.webURL).replacing("wss:", with: "https:")
+                    let answer = try await stage.run(
+                        "curl", ["-sS", "--cacert", told.authorityFile, "-w", " %{http_code}", "-d", "", url])
+                    #expect(answer.output.last?.hasSuffix(" 404") == true, "\(answer.output)")
+                }
                 let text = try await run(
                     ["nodes", "list", "--json", "--control", told.nodes[1].controlAddress], on: stage)
                 let list = try JSONDecoder().decode(List.self, from: Data(text.joined().utf8))

@@ -199,7 +199,9 @@ enum DevCommand: Command {
         let ports = DevFolder.Ports(
             provider: providerPort, development: developmentPort, device: devicePort)
         var values = try folder.values(ports, topics, place, controlSocket: folder.controlSocket)
-        values.webURL = try DevWeb.url(relay, place, enrolmentKey: folder.enrolmentKey())
+        values.webURL = try relay.webAddresses.first?.port.map {
+            DevWeb.url($0, place, enrolmentKey: try folder.enrolmentKey())
+        }
         return values
     }
 

@@ -16,6 +16,8 @@ struct DevNode {
         let cluster: UInt16
         /// The port of its console; nil for none.
         let console: UInt16?
+        /// The port for Web Push; nil for none.
+        let web: UInt16?
     }
 
     let name: NodeName
@@ -42,7 +44,7 @@ struct DevNode {
     /// Writes its configuration.
     func writeConfiguration(
         _ shared: DevFolder, _ certificates: CertificateFolder, _ database: DevDatabase, _ place: DevPlace,
-        logging: [(Setting, String)]
+        publicURL: String?, logging: [(Setting, String)]
     ) throws {
         try FileText.makeDirectory(folder.path, advice: "name another one with --directory")
         func address(_ port: UInt16, at host: String? = nil) throws -> String {
@@ -67,6 +69,9 @@ struct DevNode {
             (.clusterTrust, certificates.certificate(.authority)),
         ]
         if let console = ports.console { settings.append((.consoleAddress, try address(console))) }
+        if let web = ports.web, let publicURL {
+            settings += [(.webAddress, try address(web)), (.publicURL, publicURL)]
+        }
         let lines = (settings + logging).map { "\($0.rawValue): '\($1.replacing("'", with: "''"))'\n" }
         try FileText.write(
             "# Written by 'postrider dev --nodes' at each start.\n" + lines.joined(), to: configurationFile)

@@ -8,6 +8,7 @@ struct DevNodePorts {
     private let host: String
     private let ports: DevFolder.Ports
     private let console: UInt16?
+    private let web: UInt16?
     private var taken: Set<UInt16> = []
 
     /// From one node to the next, each port rises by this much.
@@ -23,6 +24,7 @@ struct DevNodePorts {
         self.host = host
         self.ports = ports
         console = try options.isSet("no-console") ? nil : DevConsole.port(options)
+        web = try DevWeb.port(options, from: 0)
     }
 
     /// The ports of the node with this number, from 0.
@@ -33,7 +35,8 @@ struct DevNodePorts {
                 development: try port(ports.development, number, options),
                 device: try port(ports.device, number, options)),
             cluster: try findFree(at: "127.0.0.1"),
-            console: try console.map { try port($0, number, options) })
+            console: try console.map { try port($0, number, options) },
+            web: try web.map { try port($0, number, options) })
     }
 
     private mutating func port(_ first: UInt16, _ number: Int, _ options: ParsedOptions) throws -> UInt16 {

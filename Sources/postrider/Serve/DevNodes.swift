@@ -31,7 +31,8 @@ struct DevNodes {
     /// The options that hold for nodes, too.
     private static let permitted: Set<String> = [
         "nodes", "directory", "temporary", "parent", "topic", "provider-port", "development-port",
-        "device-port", "console-port", "no-console", "address", "name", "log-level", "log-format", "json",
+        "device-port", "web-port", "console-port", "no-console", "address", "name", "log-level", "log-format",
+        "json",
     ]
 
     /// The nodes that the user wants; nil for one relay alone.
@@ -68,7 +69,8 @@ struct DevNodes {
         do {
             try database.apply(changes, log: log)
             for node in nodes {
-                try node.writeConfiguration(folder, certificates, database, place, logging: logging)
+                try node.writeConfiguration(
+                    folder, certificates, database, place, publicURL: publicURL, logging: logging)
                 programs.append(try await node.start(Self.ownProgram, events))
             }
             try await events.wait(for: "the nodes share the partitions", seconds: Self.startSeconds) {
@@ -87,6 +89,9 @@ struct DevNodes {
         try? FileManager.default.removeItem(atPath: folder.controlSocket)
         return try result.get()
     }
+
+    /// The URL of the web ports: one name for all nodes, as behind a load balancer. Here it is that of the first node.
+    private var publicURL: String? { nodes[0].ports.web.map { DevWeb.origin(place, $0) } }
 
     /// The folder with the certificates of links, which are made where they are missing.
     private func makeCertificates() throws -> CertificateFolder {
@@ -133,6 +138,9 @@ struct DevNodes {
                 process: program.identifier)
             values.node = node.name.text
             values.consoleLink = try await node.consoleLink(place)
+            values.webURL = try node.ports.web.map {
+                DevWeb.url($0, place, enrolmentKey: try folder.enrolmentKey())
+            }
             try values.write(to: node.folder)
             all.append(values)
         }
