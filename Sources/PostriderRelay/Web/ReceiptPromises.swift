@@ -18,8 +18,8 @@ final class ReceiptPromises {
     private let context: ShardContext
     private let changes: RegistryChanges
     private var promises: [QueueRow: Promise] = [:]
-    /// Receipts whose outcome the disk has refused so far.
-    private var unsaved: [Receipt] = []
+    /// Receipts whose outcome the disk has refused so far, or whose subscription has no home at the moment.
+    private var unfinished: [Receipt] = []
 
     init(_ context: ShardContext, _ changes: RegistryChanges) {
         self.context = context
@@ -91,10 +91,10 @@ final class ReceiptPromises {
         if promises[row]?.isReplaced == true { end(row, .ended) }
     }
 
-    /// Tries again to store what the disk has refused.
+    /// Tries again to pass on what could not be passed on.
     func sweep() {
-        let due = unsaved
-        unsaved = []
+        let due = unfinished
+        unfinished = []
         due.forEach(finish)
     }
 
@@ -115,12 +115,13 @@ final class ReceiptPromises {
         finish(promise.receipt)
     }
 
-    /// Passes a receipt on when its outcome is durable.
+    /// Passes a receipt on when its outcome is durable and the home of its subscription is known. A node whose database
+    /// is away for a moment knows none, and has the same partitions afterwards.
     private func finish(_ receipt: Receipt) {
         changes.confirm { [unowned self] result in
-            guard result.isSuccess else { return unsaved.append(receipt) }
-            // If no node is known to have the subscription, the one that takes it finds the receipt in the store.
-            guard let home = context.outbox.place(of: receipt.subscription.identity) else { return }
+            guard result.isSuccess, let home = context.outbox.place(of: receipt.subscription.identity) else {
+                return unfinished.append(receipt)
+            }
             context.outbox.send(.web(.receipt(receipt)), to: home)
         }
     }
@@ -128,6 +129,6 @@ final class ReceiptPromises {
     /// Other nodes have these devices from now on, and keep what their messages were promised.
     func forget(where isMoved: (DeviceIdentity) -> Bool) {
         promises = promises.filter { !isMoved($0.value.receipt.device) }
-        unsaved.removeAll { isMoved($0.device) }
+        unfinished.removeAll { isMoved($0.device) }
     }
 }
