@@ -10,7 +10,7 @@ import aioapns
 import jwt
 from aioapns.connection import APNsProductionClientProtocol
 from h2.connection import H2Connection
-from h2.events import DataReceived, RemoteSettingsChanged, ResponseReceived, StreamEnded, StreamReset
+from h2.events import DataReceived, PingAckReceived, RemoteSettingsChanged, ResponseReceived, StreamEnded, StreamReset
 
 TOKEN = "ab" * 32
 PAYLOAD = {"aps": {"alert": {"title": "Tea", "body": "is ready"}, "badge": 3}}
@@ -82,6 +82,12 @@ class Provider:
     def reset(self, stream):
         self.streams.reset_stream(stream)
         self.socket.sendall(self.streams.data_to_send())
+
+    def wait_until_read(self):
+        """Waits until the relay has read all that was sent: a close may lose what it has not read."""
+        self.streams.ping(b"all read")
+        self.socket.sendall(self.streams.data_to_send())
+        self.read(lambda event: isinstance(event, PingAckReceived))
 
     def read(self, until):
         """Reads until an event is the wanted one, and gives it."""

@@ -118,6 +118,7 @@ def test_what_differs_is_told_member_by_member(postrider, provider):
 def test_a_push_that_its_provider_gives_up_is_told(postrider, provider):
     postrider.rules([{"do": {"delay": "1h"}}])
     provider.reset(provider.push())
+    provider.wait_until_read()
     provider.close()
     capture, = postrider.captures.wait()
     assert (capture.status, capture.outcome) == (None, "abandoned")
