@@ -1,6 +1,7 @@
 """What a cluster takes as it has more nodes and more devices: processor time of a push, memory, and the time of a take-over.
 
 usage: cluster_growth.py PRODUCTS [--rounds N] [--seconds N] [--document FILE]
+       cluster_growth.py PRODUCTS --devices N      the take-overs of so many devices only
 
 PRODUCTS has the programs, built for release. All nodes and PostgreSQL share one processor, their clients have the other: so
 the figures are processor time and the times of take-overs, and not how much several machines do.
@@ -81,11 +82,15 @@ class ClusterGrowth(Harness):
 
 def main():
     options = parser()
+    options.add_argument("--devices", type=int)
     arguments = read(options, "cluster")
     if missing("postgres", "postgresql-15", POSTGRES) or missing("haproxy", "haproxy"):
         options.error("PostgreSQL and HAProxy are needed")
     with workplace() as folder:
         growth = ClusterGrowth(arguments.products, folder, arguments.seconds)
+        if arguments.devices:
+            print(growth.takeover(arguments.devices))
+            return
         print("nodes:", flush=True)
         pushes = medians(arguments.rounds, NODES, growth.pushes)
         print("devices, each with a notification that waits:", flush=True)

@@ -12,7 +12,7 @@ from machine import SERVER, cpu, finished, free_port, last_line, run, start, sto
 HOST = "127.0.0.1"
 PARTITIONS = 1024
 # How long nodes may take to agree on who has which partition.
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 300
 
 
 @dataclass(eq=False)
