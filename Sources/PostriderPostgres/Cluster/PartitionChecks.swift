@@ -15,10 +15,14 @@ struct PartitionChecks {
         """, name: "owns")
     private static let delete = Request(
         """
-        DELETE FROM queue WHERE number = ANY($2::bigint[]) AND EXISTS
-        (SELECT 1 FROM placement
-            WHERE placement.number = \(PostgresSchema.partition(of: "queue.device")) AND node = $1::text)
+        DELETE FROM queue WHERE number = ANY($2::bigint[]) AND \(has("$1", "queue.device"))
         """, name: "deleteOwn")
+
+    /// The condition that the node of a parameter has the partition of an identity.
+    static func has(_ node: String, _ identity: String) -> String {
+        "EXISTS (SELECT 1 FROM placement "
+            + "WHERE placement.number = \(PostgresSchema.partition(of: identity)) AND node = \(node)::text)"
+    }
 
     static let names = [owns, delete] + ReceiptStatements.names
 

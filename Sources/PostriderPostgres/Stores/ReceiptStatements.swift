@@ -29,15 +29,12 @@ enum ReceiptStatements {
         """
         INSERT INTO receipt (\(columns))
         SELECT $1::bigint, $2::bytea, $3::bigint, $4::bytea, $5::bigint, $6::bigint
-        WHERE EXISTS (SELECT 1 FROM placement
-            WHERE placement.number = \(PostgresSchema.partition(of: "$2::bytea")) AND node = $7::text)
+        WHERE \(PartitionChecks.has("$7", "$2::bytea"))
         \(replacing)
         """, name: "putOwnReceipt")
     private static let removeOwn = Request(
-        """
-        DELETE FROM receipt WHERE number = $1::bigint AND EXISTS (SELECT 1 FROM placement
-            WHERE placement.number = \(PostgresSchema.partition(of: placed)) AND node = $2::text)
-        """, name: "removeOwnReceipt")
+        "DELETE FROM receipt WHERE number = $1::bigint AND \(PartitionChecks.has("$2", placed))",
+        name: "removeOwnReceipt")
 
     /// The statements of a node that a connection prepares.
     static let names = [putOwn, removeOwn]
