@@ -34,12 +34,7 @@ final class ReceiptReaders {
             unread[subscription] = nil
             count -= receipts.count
         }
-        // In an order that does not depend on hashes, because the same seed has to lead to the same run.
-        let waiting = readers.sorted { $0.key.identity.high < $1.key.identity.high }
-        for (subscription, waiting) in waiting where isMoved(subscription.identity) {
-            readers[subscription] = nil
-            for reader in waiting { answer(reader.address, of: subscription) }
-        }
+        answer { subscription, _ in isMoved(subscription.identity) }
     }
 
     /// A message has ended, and its receipt is durable.
@@ -83,7 +78,7 @@ final class ReceiptReaders {
     }
 
     /// Answers everybody, because the relay stops.
-    func drain() { answer(where: { _ in true }) }
+    func drain() { answer { _, _ in true } }
 
     private func keep(_ receipt: Receipt) {
         let subscription = receipt.subscription
@@ -126,14 +121,17 @@ final class ReceiptReaders {
 
     private func timeIsUp() {
         let now = context.scheduler.now
-        answer(where: { $0.deadline <= now })
+        answer { $1.deadline <= now }
         arm()
     }
 
-    private func answer(where isDue: (Reader) -> Bool) {
-        for (subscription, waiting) in readers {
-            for reader in waiting where isDue(reader) { answer(reader.address, of: subscription) }
-            let left = waiting.filter { !isDue($0) }
+    private func answer(where isDue: (ReceiptSubscription, Reader) -> Bool) {
+        // In an order that does not depend on hashes, because the same seed has to lead to the same run.
+        for (subscription, waiting) in readers.sorted(by: { $0.key.identity.high < $1.key.identity.high }) {
+            for reader in waiting where isDue(subscription, reader) {
+                answer(reader.address, of: subscription)
+            }
+            let left = waiting.filter { !isDue(subscription, $0) }
             readers[subscription] = left.isEmpty ? nil : left
         }
     }
