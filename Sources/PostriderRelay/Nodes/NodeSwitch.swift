@@ -123,10 +123,11 @@ final class NodeSwitch {
     func settle(
         _ address: ReplyAddress, _ kind: WaitingRequest.Kind, over link: Int
     ) throws(CourierError) {
-        guard waiting[link]?[address] == kind else {
+        let known = waiting[link]?.removeValue(forKey: address)
+        guard known == kind else {
+            waiting[link]?[address] = known
             throw .outOfOrder("An answer comes for a request that was not sent, or was answered.")
         }
-        waiting[link]?[address] = nil
     }
 
     /// Checks a request of another node: it has opened the link, and the address is one that a node can have.
