@@ -29,6 +29,12 @@ public struct Partition: Hashable, Comparable, Sendable, CustomStringConvertible
         self.init(of: receipt.outcome == nil ? receipt.device : receipt.subscription.identity)
     }
 
+    /// The identity in this partition that is closest to two random words.
+    public func identity(high: UInt64, low: UInt32) -> DeviceIdentity {
+        let count = UInt32(Self.count)
+        return DeviceIdentity(high: high, low: low / count * count + UInt32(number))
+    }
+
     /// Orders by number.
     public static func < (left: Self, right: Self) -> Bool { left.number < right.number }
 }

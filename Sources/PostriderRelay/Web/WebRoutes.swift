@@ -113,11 +113,9 @@ final class WebRoutes {
         let partition = context.outbox.places.map { _ in Partition(of: device) }
         let wanted = request.receipts.flatMap { addresses.receipts(at: $0) }
         if let wanted, partition == nil || partition == Partition(of: wanted.identity) { return wanted }
-        let low = UInt32(truncatingIfNeeded: context.random.next())
-        // The partition is the remainder of the low word.
-        let count = UInt32(Partition.count)
-        let fitting = partition.map { low / count * count + UInt32($0.number) } ?? low
-        return ReceiptSubscription(DeviceIdentity(high: context.random.next(), low: fitting))
+        let (high, low) = (context.random.next(), UInt32(truncatingIfNeeded: context.random.next()))
+        return ReceiptSubscription(
+            partition?.identity(high: high, low: low) ?? DeviceIdentity(high: high, low: low))
     }
 
     private func read(_ segment: String, _ head: RequestHead, _ reply: ReplyAddress) throws(WebPushRejection)

@@ -18,6 +18,10 @@ struct PlacementTests {
         let table: [(UInt32, Int)] = [(0, 0), (1023, 1023), (1024, 0), (0xABCD_EF12, 0x312), (.max, 1023)]
         for (low, number) in table {
             #expect(Partition(of: DeviceIdentity(high: .max, low: low)) == Partition(number))
+            for other in [0, 1022, .max] as [UInt32] {
+                let identity = Partition(number).identity(high: 7, low: other)
+                #expect(Partition(of: identity) == Partition(number) && identity.high == 7)
+            }
         }
     }
 
