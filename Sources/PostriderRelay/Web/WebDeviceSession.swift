@@ -70,14 +70,20 @@ final class WebDeviceSession: HomeSession {
 
     /// The connection has ended so, unless the session knows more.
     func ended(_ ending: DevicePresence.Ending) {
-        self.ending = self.ending ?? ending
-        port.edges.left(self)
-        port.left(self, self.ending ?? ending)
+        leave(as: self.ending ?? ending)
         retire()
+    }
+
+    /// The browser is away, for the home that is here or on another node.
+    private func leave(as ending: DevicePresence.Ending) {
+        self.ending = ending
+        port.edges.left(self)
+        port.left(self, ending)
     }
 
     /// The session is over.
     private func retire() {
+        if let edge = carrier.edge { port.edges.forget(edge) }
         port.remove(self)
         entry = nil
         carrier = .none
@@ -160,12 +166,6 @@ final class WebDeviceSession: HomeSession {
             return
         }
         edge.finish(nil, "")
-        finish(edge)
-    }
-
-    /// The home has sent its last message to the edge.
-    private func finish(_ edge: DeviceEdge) {
-        port.edges.forget(edge)
         retire()
     }
 
@@ -205,10 +205,9 @@ final class WebDeviceSession: HomeSession {
     }
 
     private func close(_ close: AutopushClose) {
-        ending = ending ?? .protocolError
-        port.edges.left(self)
-        port.left(self, ending ?? .protocolError)
+        leave(as: ending ?? .protocolError)
         carrier.close(code: close.code, close.reason)
-        if let edge = carrier.edge { finish(edge) }
+        // A connection of this shard has an end of its own.
+        if carrier.edge != nil { retire() }
     }
 }

@@ -9,41 +9,41 @@ import PostriderTransport
 /// at the home.
 final class WebEdges {
     private unowned let port: WebPort
-    /// At the edge: the sessions that are passed on, by their numbers.
-    private var passed: [UInt64: WebDeviceSession] = [:]
-    /// At the home: the sessions whose connections other nodes have.
-    private var remote: [ReplyAddress: WebDeviceSession] = [:]
+    private var sessions: EdgeSessions<WebDeviceSession>
 
-    init(_ port: WebPort) { self.port = port }
+    init(_ port: WebPort) {
+        self.port = port
+        sessions = EdgeSessions(port.context)
+    }
 
     private var context: ShardContext { port.context }
 
     /// The number of this shard's sessions whose connections other nodes have.
-    var remoteCount: Int { remote.count }
+    var remoteCount: Int { sessions.remoteCount }
 
     /// Handles a message of another node. Returns whether it is about a browser.
     func take(_ message: EdgeMessage) -> Bool {
         switch message {
         case .openBrowser(let hello, let host, let address): open(hello, host, address)
         case .said(_, let text, let address):
-            guard let session = remote[address] else { return false }
+            guard let session = sessions[address] else { return false }
             session.heard(text)
         case .ended(_, let ending, let address):
-            guard let session = remote.removeValue(forKey: address) else { return false }
+            guard let session = sessions[address] else { return false }
             session.ended(ending ?? .closed)
         case .say(let address, let text, _):
-            guard let (session, passage) = passedSession(address) else { return false }
+            guard let (session, passage) = sessions.passed(at: address) else { return false }
             say(text, to: session, passage)
         case .close(let address, let code, let reason):
-            guard let (session, _) = passedSession(address) else { return true }
-            forget(session)
+            guard let (session, _) = sessions.passed(at: address) else { return true }
+            sessions.forget(session)
             session.close(byHomeWith: code, reason)
         case .finish(let address, _, _):
-            guard let (session, _) = passedSession(address) else { return false }
-            forget(session)
+            guard let (session, _) = sessions.passed(at: address) else { return false }
+            sessions.forget(session)
             session.carrier.socket?.wire?.close(.localClose)
         case .refuse(let address, _):
-            guard let (session, _) = passedSession(address) else { return false }
+            guard let (session, _) = sessions.passed(at: address) else { return false }
             postpone(session)
         case .open, .linkEnded: return false
         }
@@ -63,11 +63,10 @@ final class WebEdges {
         guard session.carrier.edge == nil, !context.outbox.isCongested(place.number) else {
             return postpone(session)
         }
-        session.passage = DevicePassage(of: identity.device, to: place)
-        passed[session.number] = session
+        let address = sessions.passOn(session, of: identity.device, to: place)
         let hello = BrowserHello(identity: identity, enrolmentKey: session.enrolmentKey)
         context.outbox.send(
-            .edge(.openBrowser(hello, host: session.carrier.host, address(of: session))), to: place.number)
+            .edge(.openBrowser(hello, host: session.carrier.host, address)), to: place.number)
     }
 
     /// Passes a browser's text message on.
@@ -76,34 +75,11 @@ final class WebEdges {
             passage.allowance.takes(text.count, now: context.scheduler.now)
         else { return postpone(session) }
         context.outbox.send(
-            .edge(.said(passage.device, text, address(of: session))), to: passage.place.number)
+            .edge(.said(passage.device, text, sessions.address(of: session))), to: passage.place.number)
     }
 
     /// A session has ended on this shard: its home is told, unless the home has ended it.
-    func left(_ session: WebDeviceSession) {
-        guard let passage = session.passage else { return }
-        forget(session)
-        let ending = session.ending ?? .closed
-        context.outbox.send(
-            .edge(.ended(passage.device, ending, address(of: session))), to: passage.place.number)
-    }
-
-    private func forget(_ session: WebDeviceSession) {
-        session.passage = nil
-        passed[session.number] = nil
-    }
-
-    private func address(of session: WebDeviceSession) -> ReplyAddress {
-        ReplyAddress(shard: Int32(context.index), stream: 0, connection: session.number)
-    }
-
-    /// The session of an address that names the link to its home.
-    private func passedSession(_ address: ReplyAddress) -> (WebDeviceSession, DevicePassage)? {
-        guard let session = passed[address.connection], let passage = session.passage,
-            passage.place.link == ShardPlace(Int(address.shard)).link
-        else { return nil }
-        return (session, passage)
-    }
+    func left(_ session: WebDeviceSession) { sessions.left(session) }
 
     private func say(_ text: [UInt8], to session: WebDeviceSession, _ passage: DevicePassage) {
         session.carrier.send(text)
@@ -116,38 +92,28 @@ final class WebEdges {
 
     private func open(_ hello: BrowserHello, _ host: String, _ address: ReplyAddress) {
         // An edge never uses an address twice; if it does, the newer session counts.
-        remote.removeValue(forKey: address)?.ended(.cut)
+        sessions[address]?.ended(.cut)
         let session = WebDeviceSession(on: port, hello, at: DeviceEdge(address, host: host, context.outbox))
-        remote[address] = session
+        sessions[address] = session
         session.takePlace()
         port.greet(session)
     }
 
     /// A session of a connection that another node has is over.
-    func forget(_ edge: DeviceEdge) { remote[edge.address] = nil }
+    func forget(_ edge: DeviceEdge) { sessions[edge.address] = nil }
 
     // MARK: Links and places
 
     /// A link has ended: nothing comes over it any more.
     func ended(_ link: Int) {
-        // In an order that does not depend on hashes, because the same seed has to lead to the same run.
-        for (_, session) in passed.sorted(by: { $0.key < $1.key }) where session.passage?.place.link == link {
-            postpone(session)
-        }
-        let gone = remote.filter { ShardPlace(Int($0.key.shard)).link == link }
-        for (address, session) in gone.sorted(by: { $0.value.number < $1.value.number }) {
-            remote[address] = nil
-            session.ended(.cut)
-        }
+        for session in sessions.passed(over: link) { postpone(session) }
+        for session in sessions.remote(over: link) { session.ended(.cut) }
     }
 
     /// Partitions have other places: browsers that are passed on to where they are not at home any more come back.
     func placesChanged() {
-        for (_, session) in passed.sorted(by: { $0.key < $1.key }) {
-            guard let passage = session.passage,
-                context.outbox.place(of: passage.device) != passage.place.number
-            else { continue }
-            postpone(session)
-        }
+        for session in sessions.astray { postpone(session) }
     }
 }
+
+extension WebDeviceSession: EdgeSession {}
