@@ -26,7 +26,8 @@ extension ControlHandler {
     func answerAlone(_ question: NodeQuestion, _ respond: @escaping Respond) {
         switch question {
         case .status: ownStatus(respond)
-        case .labels, .devices, .change, .remove, .lookUp, .successors: devices.answerAlone(question, respond)
+        case .labels, .devices, .change, .remove, .lookUp, .successors, .heir, .inherit:
+            devices.answerAlone(question, respond)
         case .trace(let query): ownTrace(query[...], respond)
         case .progress(let inquiry):
             queries.nodes.findOwnProgress(inquiry) { respond(Self.answer($0)) }

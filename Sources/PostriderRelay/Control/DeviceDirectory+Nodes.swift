@@ -1,3 +1,4 @@
+import PostriderCluster
 import PostriderNotifications
 
 /// Names of devices in a cluster.
@@ -22,6 +23,21 @@ extension NodeQueries {
             let labels = answers.read(as: [Control.LabelledDevice].self).all.joined()
             let own = device.description
             then(labels.contains { $0.identity != own && $0.name.lowercased() == name.key })
+        }
+    }
+
+    /// Gives the name of a removed device to its oldest heir, if some node has one (``DeviceDirectory/heir(of:)``).
+    func findHeir(of name: DeviceName, then: @escaping (Control.LabelledDevice?) -> Void) {
+        askAll(.heir(name)) { [self] answers in
+            var oldest: (node: NodeName, heir: Control.Namesake)?
+            for case (let node, let heir?) in answers.read(as: Control.Namesake?.self).named
+            where oldest.map({ heir.isBefore($0.heir) }) ?? true {
+                oldest = (node, heir)
+            }
+            guard let oldest, let device = DeviceIdentity(hex: oldest.heir.identity) else { return then(nil) }
+            ask(oldest.node, .inherit(name, by: device)) { answer in
+                then((try? answer?.decoded(Control.LabelledDevice?.self)) ?? nil)
+            }
         }
     }
 

@@ -34,6 +34,11 @@ extension Control {
         let identity: String
         let enrolledAt: Int64
 
+        init(_ entry: DirectoryEntry) {
+            identity = entry.label.device.description
+            enrolledAt = entry.enrolledAt.milliseconds
+        }
+
         /// Whether it has enrolled before another one.
         func isBefore(_ other: Namesake) -> Bool {
             (enrolledAt, identity) < (other.enrolledAt, other.identity)
@@ -48,10 +53,8 @@ extension DeviceDirectory {
         let keys = Set(absent.map(\.key)).filter { bases[$0] != nil }
         var namesakes: [String: [Control.Namesake]] = [:]
         if !keys.isEmpty {
-            for (device, entry) in entries where keys.contains(entry.base.key) {
-                namesakes[entry.base.key, default: []].append(
-                    Control.Namesake(
-                        identity: device.description, enrolledAt: entry.enrolledAt.milliseconds))
+            for entry in entries.values where keys.contains(entry.base.key) {
+                namesakes[entry.base.key, default: []].append(Control.Namesake(entry))
             }
         }
         for key in namesakes.keys { namesakes[key]?.sort { $0.isBefore($1) } }

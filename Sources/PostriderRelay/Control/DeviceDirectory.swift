@@ -143,16 +143,31 @@ final class DeviceDirectory {
 
     /// Removes a device.
     ///
-    /// - Returns: the device that has its name from now on: one that calls itself by this name, and whose present
-    ///   name was assigned by the directory. Nil if there is none.
+    /// - Returns: the device that has its name from now on; nil if there is none.
     func removed(_ device: DeviceIdentity) -> DirectoryEntry? {
-        guard let entry = take(device), case let key = entry.name.key, bases[key] != nil else { return nil }
-        let heirs = entries.values.filter { !$0.label.isGiven && $0.base.key == key }
-        guard var heir = heirs.min(by: { $0.enrolledAt < $1.enrolledAt }) else { return nil }
+        guard let name = take(device)?.name, let heir = heir(of: name) else { return nil }
+        return inherit(name, by: heir.label.device)
+    }
+
+    /// The device that is to have the name of a removed one: the oldest that calls itself by it, of those whose
+    /// present names were assigned by the directory.
+    func heir(of name: DeviceName) -> DirectoryEntry? {
+        guard bases[name.key] != nil else { return nil }
+        return entries.values.filter { !$0.label.isGiven && $0.base.key == name.key }
+            .min { ($0.enrolledAt, $0.label.device.high) < ($1.enrolledAt, $1.label.device.high) }
+    }
+
+    /// Gives the name of a removed device to its heir.
+    ///
+    /// - Returns: the heir; nil if it may not have the name any more.
+    func inherit(_ name: DeviceName, by device: DeviceIdentity) -> DirectoryEntry? {
+        guard var heir = entries[device], !heir.label.isGiven, heir.base.key == name.key,
+            names[name.key] == nil
+        else { return nil }
         names[heir.name.key] = nil
-        names[entry.name.key] = heir.label.device
-        heir.label.name = entry.name
-        entries[heir.label.device] = heir
+        names[name.key] = device
+        heir.label.name = name
+        entries[device] = heir
         save([.putLabel(heir.label)])
         return heir
     }

@@ -55,6 +55,11 @@ final class DeviceRoutes {
             case .remove(let device): remove(device, respond)
             case .successors(let absent):
                 respond(ControlHandler.answer(directory.namesakes(since: absent)))
+            case .heir(let name):
+                respond(ControlHandler.answer(directory.heir(of: name).map(Control.Namesake.init)))
+            case .inherit(let name, let device):
+                let heir = directory.inherit(name, by: device)
+                respond(ControlHandler.answer(heir.map(Control.LabelledDevice.init)))
             case .lookUp(let lookup):
                 ProviderLookups.find(lookup, in: directory, by: queries) {
                     respond(ControlHandler.answer($0))
@@ -167,7 +172,15 @@ final class DeviceRoutes {
         guard queries.nodes.cluster != nil else { return remove(try directory.known(text), respond) }
         search([text], respond) { [self] search throws(DeviceDirectory.Refusal) in
             let place = try search.place(of: text)
-            ask(place, .remove(place.device), respond)
+            ask(place, .remove(place.device)) { [queries] answer in
+                guard let name = place.name, let removed = try? answer.decoded(Control.RemovedDevice.self),
+                    removed.heir == nil
+                else { return respond(answer) }
+                queries.nodes.findHeir(of: name) { heir in
+                    respond(
+                        ControlHandler.answer(Control.RemovedDevice(identity: removed.identity, heir: heir)))
+                }
+            }
         }
     }
 

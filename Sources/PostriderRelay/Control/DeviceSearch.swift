@@ -7,6 +7,7 @@ struct DeviceSearch {
     struct Place {
         let node: NodeName
         let device: DeviceIdentity
+        let name: DeviceName?
     }
 
     /// What the nodes know of the texts that were asked for.
@@ -38,7 +39,7 @@ struct DeviceSearch {
                 status: 503, sentence: "No node that has answered has the device \(text). \(gap) Ask again.")
         }
         guard let other = matches.first(where: { $0.device.identity != match.device.identity }) else {
-            return Place(node: match.node, device: device)
+            return Place(node: match.node, device: device, name: DeviceName(match.device.name))
         }
         throw DeviceDirectory.Refusal(
             status: 409,

@@ -28,9 +28,7 @@ struct NodeAnswers {
     func read<Value: Decodable>(as type: Value.Type) -> NodeValues<Value> {
         var (values, missing): ([(node: NodeName, value: Value)], [NodeName]) = ([], missing)
         for answer in answers {
-            if answer.answer.status == 200,
-                let value = try? JSONDecoder().decode(type, from: Data(answer.answer.body))
-            {
+            if answer.answer.status == 200, let value = try? answer.answer.decoded(type) {
                 values.append((answer.node, value))
             } else {
                 missing.append(answer.node)
@@ -68,5 +66,12 @@ struct NodeValues<Value> {
         }
         let others = missing.dropLast().map(\.text).joined(separator: ", ")
         return "Nodes \(others) and \(last) have not answered: what only they know is missing."
+    }
+}
+
+extension ControlAnswer {
+    /// The body as a value.
+    func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        try JSONDecoder().decode(type, from: Data(body))
     }
 }

@@ -22,6 +22,12 @@ extension NodeQuestion {
             output.appendField(14) { output in
                 for device in devices { output.appendField(1, message: device.encode) }
             }
+        case .heir(let name): output.appendElement(15, name.text)
+        case .inherit(let name, let device):
+            output.appendField(16) { output in
+                output.appendField(1, name.text)
+                output.appendField(2, device)
+            }
         case .readAccess: output.appendField(11, 1)
         case .deviceEvents(let cursor): output.appendElement(12, cursor)
         case .traceEvents(let rows):
@@ -52,6 +58,8 @@ extension NodeQuestion {
             case 11: if try field.uint64() != 0 { question = .readAccess }
             case 12: question = .deviceEvents(after: try field.text(in: bytes))
             case 14: question = .successors(try AbsentDevice.decode(bytes.extracting(try field.range())))
+            case 15: question = .heir(try field.known(DeviceName.init, in: bytes))
+            case 16: question = try inheritance(bytes.extracting(try field.range()))
             case 13: question = .traceEvents(try rows(bytes.extracting(try field.range())))
             case 6: question = .trace(query: try field.text(in: bytes))
             case 7: question = .progress(try PushInquiry(decoding: bytes.extracting(try field.range())))
@@ -62,6 +70,21 @@ extension NodeQuestion {
             }
         }
         return question
+    }
+
+    private static func inheritance(_ bytes: Span<UInt8>) throws(CourierError) -> NodeQuestion {
+        var reader = ProtobufReader()
+        var (name, device) = (DeviceName?.none, DeviceIdentity?.none)
+        while let field = try reader.next(in: bytes) {
+            switch field.number {
+            case 1: name = try field.known(DeviceName.init, in: bytes)
+            case 2: device = try field.device(in: bytes)
+            default: break
+            }
+        }
+        guard let name else { throw .missingChoice(of: "Inheritance", fields: "name") }
+        guard let device else { throw .missingChoice(of: "Inheritance", fields: "device") }
+        return .inherit(name, by: device)
     }
 
     private static func texts(_ bytes: Span<UInt8>) throws(CourierError) -> [String] {

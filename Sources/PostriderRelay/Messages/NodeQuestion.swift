@@ -33,6 +33,10 @@ enum NodeQuestion: Sendable, Equatable {
     case traceEvents([TracedRow])
     /// For each of these devices, the oldest device of the node that calls itself the same and has enrolled since.
     case successors([AbsentDevice])
+    /// The oldest device of the node that may have the name of a removed one (``DeviceDirectory/heir(of:)``).
+    case heir(DeviceName)
+    /// Give this device the name of one that was removed.
+    case inherit(DeviceName, by: DeviceIdentity)
 }
 
 /// A question of how far a push has come.

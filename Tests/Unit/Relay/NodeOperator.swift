@@ -52,10 +52,6 @@ final class NodeOperator {
 }
 
 extension ControlAnswer {
-    func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        try JSONDecoder().decode(type, from: Data(body))
-    }
-
     /// The sentence of a refusal.
     var sentence: String { (try? decoded(Control.Refusal.self).sentence) ?? "" }
 }

@@ -222,4 +222,21 @@ struct NodeOperatorTests {
             #expect(all.filter { fixture.devices.map(\.description).contains($0.identity) }.count == 16)
         }
     }
+
+    @Test("gives the name of a removed device to the oldest that calls itself so, on any node")
+    func heirs() throws {
+        let old = try enrol(1001, at: 0, seconds: 0)
+        _ = try enrol(1002, at: 1, seconds: 60)
+        let heir = try enrol(1003, at: 2, seconds: 30)
+        let named = try enrol(1004, at: 1, seconds: 10)
+        #expect(operators[0].ask("PATCH", "/v1/devices/\(named)", #"{"name":"mine"}"#)?.status == 200)
+        for (device, next) in [(old, heir.description), (named, nil)] as [(DeviceIdentity, String?)] {
+            let answer = try #require(operators[1].ask("DELETE", "/v1/devices/\(device)"))
+            let removed = try answer.decoded(Control.RemovedDevice.self)
+            #expect(removed.identity == device.description && removed.heir?.identity == next)
+        }
+        for asked in operators.indices {
+            #expect(try devices(asked, "?device=kiosk").map(\.identity) == [heir.description])
+        }
+    }
 }

@@ -27,6 +27,8 @@ enum NodeQuerySamples {
             row: QueueRow(0), identity: identity, device: nil, acceptedAt: Moment(milliseconds: 0)),
     ]
 
+    private static let name = DeviceName(of: Samples.device, calledItself: "kiosk")
+
     private static let absent = AbsentDevice(
         device: Samples.device, key: "kiosk", since: Samples.now)
 
@@ -36,7 +38,9 @@ enum NodeQuerySamples {
         .change(Samples.device, []), .remove(Samples.device), .trace(query: ""),
         .trace(query: "follow=a@1:2"), .deviceEvents(after: ""), .deviceEvents(after: "5:1"),
         .traceEvents([]),
-        .traceEvents(rows), .successors([]), .successors([absent]), .channels(query: "topic=a"),
+        .traceEvents(rows), .successors([]), .successors([absent]), .heir(name),
+        .inherit(name, by: Samples.device),
+        .channels(query: "topic=a"),
         .subscribers([]), .readAccess,
         .subscribers([ChannelIdentity(high: 1, low: 2), ChannelIdentity(high: 0, low: 0)]),
         .progress(PushInquiry(identity: identity, wait: PushWait(for: .shown, seconds: 0))),
