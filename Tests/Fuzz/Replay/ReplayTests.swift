@@ -2,12 +2,14 @@ import Foundation
 import PostriderSeededRandom
 import Testing
 
-/// Runs every file of a corpus through its target. `make fuzz` runs the fuzzer itself, and `make test` does so for
-/// some seconds.
+/// Runs every file of a corpus through its target, and inputs that are made of them. `make fuzz` runs the fuzzer itself.
 @Suite("Bytes from strangers")
 struct ReplayTests {
     private static let corpora = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Corpora")
+
+    /// The number of inputs that are made for each target.
+    private static let mutated: UInt64 = 1_000
 
     private static func files(of target: FuzzTarget) throws -> [URL] {
         try FileManager.default.contentsOfDirectory(
@@ -46,6 +48,30 @@ struct ReplayTests {
                     Issue.record(
                         "\(target.name)/\(file.lastPathComponent), the first \(count) bytes: \(error)")
                 }
+            }
+        }
+    }
+
+    @Test("that are made of kept ones under a seed break nothing", arguments: FuzzTarget.all.indices)
+    func mutations(_ index: Int) throws {
+        let target = FuzzTarget.all[index]
+        let dictionary = Self.corpora.deletingLastPathComponent().appending(
+            path: "Dictionaries/\(target.name).dict")
+        let text = String(decoding: try Data(contentsOf: dictionary), as: UTF8.self)
+        let mutator = InputMutator(
+            inputs: try Self.files(of: target).sorted { $0.path < $1.path }.map {
+                Array(try Data(contentsOf: $0))
+            }
+            .filter { !$0.isEmpty },
+            words: try #require(InputMutator.words(of: text), "a line of the dictionary is no word"),
+            longest: target.longestInput)
+        for seed in 1...Self.mutated as ClosedRange<UInt64> {
+            var chance = SplitMix64(seed: seed)
+            let bytes = mutator.draw(&chance)
+            do throws(Contradiction) {
+                try target.run(bytes)
+            } catch {
+                Issue.record("\(target.name), seed \(seed): \(error); the input is \(bytes)")
             }
         }
     }
