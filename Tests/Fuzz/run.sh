@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Builds the fuzzer and runs it: run.sh SECONDS [TARGET]. Each target gets so many seconds, two targets at a time.
 # What it learns stays in .build/fuzz; what it finds is told with the command that shows it again, and ends it with 1.
-# With FUZZ_SEED each target is fed the same inputs each time, as many as the seconds allow, if nothing was learned before.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -14,7 +13,6 @@ corpora=Tests/Fuzz/Corpora
 # Swift's own report of a crash would come between libFuzzer and its signal.
 export SWIFT_BACKTRACE=enable=no
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=0}
-if [[ -n ${FUZZ_SEED:-} ]]; then export SWIFT_DETERMINISTIC_HASHING=1; fi
 # Another build may have asked for a library to be loaded first.
 unset LD_PRELOAD
 
@@ -27,7 +25,6 @@ run() {
     mkdir -p "$place/learned/$target" "$place/found/$target"
     POSTRIDER_FUZZ_TARGET=$target "$fuzzer" \
         -max_total_time="$seconds" -max_len="$longest" -timeout=20 -rss_limit_mb=1024 -print_final_stats=1 \
-        -seed="${FUZZ_SEED:-0}" \
         -dict="Tests/Fuzz/Dictionaries/$target.dict" -artifact_prefix="$place/found/$target/" \
         "$place/learned/$target" "$corpora/$target" >"$log" 2>&1 || code=$?
     if [[ $code -ne 0 ]]; then
