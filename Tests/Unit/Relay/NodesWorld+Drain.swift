@@ -30,7 +30,7 @@ extension NodesWorld {
         try goOn(pushing: false) { isAtRest }
         checkArrivals()
         checkConservation()
-        checkReceipts { for _ in 0..<20 { pass(30) { $0 } } }
+        checkReceipts()
         checkSubscriptions { for _ in 0..<30 { pass(30) { $0 } } }
         isCalm = false
     }

@@ -67,18 +67,18 @@ extension NodesWorld {
         pushes[index].promise = (message, String(link.dropFirst().prefix { $0 != ">" }))
     }
 
-    /// Reads and removes all receipts, at any node. `wait` lets that happen.
-    func checkReceipts(_ wait: () -> Void) {
+    /// Reads and removes all receipts, at any node.
+    func checkReceipts() {
         // Every ten seconds a home tries again to store what its disk has refused.
         for _ in 0..<110 { pass(100) { $0 } }
         let promised = pushes.filter { $0.promise != nil }
         var told: [String: Int] = [:]
         for receipts in Set(promised.compactMap(\.promise?.receipts)).sorted() where finding == nil {
-            for receipt in read(receipts, wait) ?? [] {
+            for receipt in read(receipts) ?? [] {
                 if told.updateValue(receipt.status, forKey: receipt.message) != nil {
                     report(.receipts, "a message has two receipts")
                 }
-                if ask("DELETE", receipt.receipt, [:], wait)?.status != 204 {
+                if ask("DELETE", receipt.receipt, [:])?.status != 204 {
                     report(.receipts, "a receipt is not removed")
                 }
             }
@@ -97,18 +97,18 @@ extension NodesWorld {
     }
 
     /// The receipts of a subscription; nil if they are not told.
-    private func read(_ receipts: String, _ wait: () -> Void) -> [ToldReceipt]? {
-        guard let response = ask("GET", receipts, ["prefer": "wait=0"], wait) else { return nil }
+    private func read(_ receipts: String) -> [ToldReceipt]? {
+        guard let response = ask("GET", receipts, ["prefer": "wait=0"]) else { return nil }
         return response.status == 204 ? [] : ToldReceipt.all(in: response.body)
     }
 
     private func ask(
-        _ method: String, _ url: String, _ fields: [String: String], _ wait: () -> Void
+        _ method: String, _ url: String, _ fields: [String: String]
     ) -> (status: Int, body: [UInt8])? {
         guard let node = one(of: nodes) else { return nil }
         attempts += 1
         node.request(method, url, fields, as: attempts, at: draw(0...node.shards.count - 1))
-        wait()
+        for _ in 0..<20 where node.sender.answers[attempts] == nil { pass(30) { $0 } }
         guard let answer = node.sender.answers[attempts], answer.status < 300 else {
             report(
                 .receipts, "\(method) of receipts is answered \(node.sender.answers[attempts]?.status ?? 0)")
