@@ -5,14 +5,10 @@ import PostriderNotifications
 /// What the operator's interface has for the console. It lives on shard 0.
 final class ConsoleRoutes {
     let sessions: ConsoleSessions
-    let history: StatusHistory
     /// Where the console listens, as text; known once it does.
     var address = ""
 
-    init(_ sessions: ConsoleSessions, _ history: StatusHistory) {
-        self.sessions = sessions
-        self.history = history
-    }
+    init(_ sessions: ConsoleSessions) { self.sessions = sessions }
 
     /// Makes a link for one session with this name.
     func makeLink(_ name: String, _ body: [UInt8], at now: Moment) -> ControlHandler.Answer {

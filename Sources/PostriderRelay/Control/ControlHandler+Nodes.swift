@@ -33,6 +33,9 @@ extension ControlHandler {
             queries.nodes.findOwnProgress(inquiry) { respond(Self.answer($0)) }
         case .channels(let query): ChannelRoutes(queries: queries).listHere(query[...], respond)
         case .traceEvents(let rows): ownTrace(.events(of: rows), respond)
+        case .history:
+            respond(
+                history.map { Self.answer($0.answer) } ?? Self.refusal(404, "This node keeps no history."))
         case .readAccess: access.readAgain(respond)
         case .deviceEvents(let cursor): respond(Self.answer(events.read(after: cursor)))
         case .subscribers(let channels):

@@ -24,13 +24,15 @@ final class ControlHandler {
     private let nodes: NodeRoutes?
     /// Makes links to sign in to the console; nil if it is off.
     let console: ConsoleRoutes?
+    /// The figures that consoles plot; nil if there is neither a console nor a cluster, whose nodes may have one.
+    let history: StatusHistory?
 
     /// A handler for what the registry held at start-up.
     init(
         _ registry: Registry, _ context: ShardContext, _ changes: RegistryChanges, _ queries: ShardQueries,
         _ bench: TestBench? = nil, _ captureWaiters: CaptureWaiters? = nil,
         _ directory: DeviceDirectory? = nil, signer: EvidenceSigner? = nil, console: ConsoleRoutes? = nil,
-        nodes: NodeRoutes? = nil
+        history: StatusHistory? = nil, nodes: NodeRoutes? = nil
     ) {
         self.context = context
         self.changes = changes
@@ -38,6 +40,7 @@ final class ControlHandler {
         self.bench = bench
         self.captureWaiters = captureWaiters
         self.console = console
+        self.history = history
         self.nodes = nodes
         let directory = directory ?? DeviceDirectory(context, changes, PresenceExchange())
         events = directory.events
@@ -73,7 +76,7 @@ final class ControlHandler {
         case ("DELETE", "captures", nil), ("GET", "rules", nil), ("PUT", "rules", nil):
             handleBench(method, parts[1], body, respond)
         case ("PUT", "console-links", let name?): makeConsoleLink(name, body, respond)
-        case ("GET", "history", nil) where console != nil: respond(Self.answer(console?.history.answer))
+        case ("GET", "history", nil): showHistory(respond)
         case ("GET", "channels", nil): ChannelRoutes(queries: queries).list(query, respond)
         case ("GET", "nodes", nil), ("PUT", "drained-nodes", _?):
             guard let nodes else { return respond(Self.refusal(404, Self.notANode)) }

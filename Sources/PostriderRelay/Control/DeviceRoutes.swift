@@ -64,7 +64,7 @@ final class DeviceRoutes {
                 ProviderLookups.find(lookup, in: directory, by: queries) {
                     respond(ControlHandler.answer($0))
                 }
-            case .status, .trace, .progress, .channels, .subscribers, .readAccess, .deviceEvents,
+            case .status, .trace, .progress, .channels, .subscribers, .readAccess, .deviceEvents, .history,
                 .traceEvents:
                 preconditionFailure("this is no question about devices")
             }

@@ -28,6 +28,7 @@ extension NodeQuestion {
                 output.appendField(1, name.text)
                 output.appendField(2, device)
             }
+        case .history: output.appendField(17, 1)
         case .readAccess: output.appendField(11, 1)
         case .deviceEvents(let cursor): output.appendElement(12, cursor)
         case .traceEvents(let rows):
@@ -60,6 +61,7 @@ extension NodeQuestion {
             case 14: question = .successors(try AbsentDevice.decode(bytes.extracting(try field.range())))
             case 15: question = .heir(try field.known(DeviceName.init, in: bytes))
             case 16: question = try inheritance(bytes.extracting(try field.range()))
+            case 17: if try field.uint64() != 0 { question = .history }
             case 13: question = .traceEvents(try rows(bytes.extracting(try field.range())))
             case 6: question = .trace(query: try field.text(in: bytes))
             case 7: question = .progress(try PushInquiry(decoding: bytes.extracting(try field.range())))

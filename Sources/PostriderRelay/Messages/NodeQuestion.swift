@@ -14,6 +14,8 @@ enum NodeQuestion: Sendable, Equatable {
     case change(DeviceIdentity, [UInt8])
     /// `DELETE /v1/devices/<device>`.
     case remove(DeviceIdentity)
+    /// `GET /v1/history`.
+    case history
     /// `GET /v1/trace` with this query.
     case trace(query: String)
     /// `GET /v1/pushes/<apns-id>`: how far a push has come.

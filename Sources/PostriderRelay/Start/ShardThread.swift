@@ -148,12 +148,14 @@ struct ShardThread: Sendable {
     ) throws -> SocketAddress? {
         if configuration.onPresence != nil { tellProgram(of: shard.directory.events) }
         let context = shard.context
-        let routes = configuration.console.map {
-            ConsoleRoutes($0.sessions, StatusHistory(context, shard.queries))
-        }
+        let routes = configuration.console.map { ConsoleRoutes($0.sessions) }
+        let isPlotted = routes != nil || parts.node != nil
+        let history = isPlotted ? StatusHistory(context, shard.queries) : nil
+        history?.start()
         let handler = ControlHandler(
             registry, context, shard.changes, shard.queries, configuration.bench,
             shard.captureWaiters, shard.directory, signer: configuration.signer, console: routes,
+            history: history,
             nodes: parts.node.map {
                 NodeRoutes(name: $0.cluster.name, mailboxes: $0.node, scheduler: context.scheduler)
             })
@@ -179,7 +181,6 @@ struct ShardThread: Sendable {
         guardListener(listener, context.consoleEnds, context)
         shard.listeners.append(listener)
         routes.address = listener.address.description
-        routes.history.start()
         return listener.address
     }
 

@@ -2,7 +2,8 @@ import Foundation
 import PostriderSeededRandom
 import Testing
 
-/// Runs every file of a corpus through its target, and inputs that are made of them. `make fuzz` runs the fuzzer itself.
+/// Runs every file of a corpus through its target, and inputs that are made of them. `make fuzz` runs the fuzzer
+/// itself.
 @Suite("Bytes from strangers")
 struct ReplayTests {
     private static let corpora = URL(filePath: #filePath)

@@ -1,5 +1,6 @@
 import Foundation
 import PostriderCluster
+import PostriderConsole
 import PostriderCrypto
 import PostriderEvidence
 import PostriderNotifications
@@ -10,6 +11,8 @@ import PostriderNotifications
 final class NodeOperator {
     private let node: FixtureNode
     private let handler: ControlHandler
+    /// What the console plots. It begins when a test starts it.
+    let history: StatusHistory
     /// The key with which the node signs evidence.
     let key = ES256.PrivateKey.generate()
     /// The answers, in their order.
@@ -28,9 +31,11 @@ final class NodeOperator {
             })
         let signer = EvidenceSigner(name: node.name.text)
         signer.use(.success(key))
+        history = StatusHistory(shard.context, shard.queries)
         handler = ControlHandler(
-            Registry(), shard.context, shard.changes, shard.queries, nil, nil, shard.directory, signer: signer
-        )
+            Registry(), shard.context, shard.changes, shard.queries, nil, nil, shard.directory,
+            signer: signer,
+            console: ConsoleRoutes(ConsoleSessions()), history: history)
     }
 
     /// Makes a request, and lets everything happen that is under way. Returns the answer if there is one by then.

@@ -239,4 +239,21 @@ struct NodeOperatorTests {
             #expect(try devices(asked, "?device=kiosk").map(\.identity) == [heir.description])
         }
     }
+
+    @Test("sees the figures of all nodes together in the plots of any console, from when each began")
+    func history() throws {
+        operators[0].history.start()
+        operators[2].history.start()
+        fixture.wait(milliseconds: 10_000)
+        operators[1].history.start()
+        for (number, device) in fixture.devices.enumerated() { nodes[0].push(Int32(number), to: device) }
+        fixture.wait(milliseconds: 10_000)
+        let counts = try operators.map { asked in
+            let answer = try #require(asked.ask("GET", "/v1/history"))
+            #expect(answer.gap == nil)
+            return try answer.decoded(Control.History.self).points.map { [$0.accepted, $0.pending] }
+        }
+        #expect(
+            counts == [[[0, 0], [0, 0], [16, 16]], [[0, 0], [16, 16]], [[0, 0], [0, 0], [16, 16]]])
+    }
 }

@@ -41,7 +41,7 @@ enum NodeQuerySamples {
         .traceEvents(rows), .successors([]), .successors([absent]), .heir(name),
         .inherit(name, by: Samples.device),
         .channels(query: "topic=a"),
-        .subscribers([]), .readAccess,
+        .subscribers([]), .readAccess, .history,
         .subscribers([ChannelIdentity(high: 1, low: 2), ChannelIdentity(high: 0, low: 0)]),
         .progress(PushInquiry(identity: identity, wait: PushWait(for: .shown, seconds: 0))),
         .progress(
