@@ -31,9 +31,18 @@ final class ConsoleRoutes {
 extension ControlHandler {
     /// Makes a link to sign in to the console.
     func makeConsoleLink(_ name: String, _ body: [UInt8], _ respond: Respond) {
-        guard let console else {
-            return respond(Self.refusal(404, "This relay has no console: set console-address."))
-        }
+        guard let console else { return respond(Self.noConsole) }
         respond(console.makeLink(name, body, at: context.now))
     }
+
+    /// `GET /v1/history`: of all nodes.
+    func showHistory(_ respond: @escaping Respond) {
+        guard console != nil, let history else { return respond(Self.noConsole) }
+        queries.nodes.askOthers(.history) { answers in
+            let others = answers.read(as: Control.History.self)
+            respond(Self.answer(Control.History(of: history.answer, and: others.all), gap: others.gap))
+        }
+    }
+
+    private static let noConsole = refusal(404, "This relay has no console: set console-address.")
 }

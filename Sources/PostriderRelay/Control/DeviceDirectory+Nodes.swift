@@ -1,4 +1,3 @@
-import PostriderCluster
 import PostriderNotifications
 
 /// Names of devices in a cluster.
@@ -29,12 +28,12 @@ extension NodeQueries {
     /// Gives the name of a removed device to its oldest heir, if some node has one (``DeviceDirectory/heir(of:)``).
     func findHeir(of name: DeviceName, then: @escaping (Control.LabelledDevice?) -> Void) {
         askAll(.heir(name)) { [self] answers in
-            var oldest: (node: NodeName, heir: Control.Namesake)?
-            for case (let node, let heir?) in answers.read(as: Control.Namesake?.self).named
-            where oldest.map({ heir.isBefore($0.heir) }) ?? true {
-                oldest = (node, heir)
+            let heirs = answers.read(as: Control.Namesake?.self).named.compactMap { node, heir in
+                heir.map { (node: node, heir: $0) }
             }
-            guard let oldest, let device = DeviceIdentity(hex: oldest.heir.identity) else { return then(nil) }
+            guard let oldest = heirs.min(by: { $0.heir.isBefore($1.heir) }),
+                let device = DeviceIdentity(hex: oldest.heir.identity)
+            else { return then(nil) }
             ask(oldest.node, .inherit(name, by: device)) { answer in
                 then((try? answer?.decoded(Control.LabelledDevice?.self)) ?? nil)
             }

@@ -62,18 +62,3 @@ extension Control.HistoryPoint {
         providers += other.providers
     }
 }
-
-extension ControlHandler {
-    /// `GET /v1/history`: of all nodes.
-    func showHistory(_ respond: @escaping Respond) {
-        guard console != nil, let history else {
-            return respond(Self.refusal(404, "This relay has no console: set console-address."))
-        }
-        guard let cluster = queries.nodes.cluster else { return respond(Self.answer(history.answer)) }
-        queries.nodes.askAll(.history) { answers in
-            let parts = answers.read(as: Control.History.self)
-            let others = parts.named.filter { $0.node != cluster.name }.map(\.value)
-            respond(Self.answer(Control.History(of: history.answer, and: others), gap: parts.gap))
-        }
-    }
-}
