@@ -4,8 +4,8 @@ import PostriderNotifications
 import PostriderPostgres
 import Testing
 
-/// Memberships on a real server, in one thread. Their time goes on only between turns, so that no lease ends because the
-/// machine has much to do.
+/// Memberships on a real server, in one thread. Their time goes on only between turns, so that no lease
+/// ends because the machine has much to do.
 @Suite struct PostgresMembershipTests {
     private final class Clock {
         /// Nanoseconds.
