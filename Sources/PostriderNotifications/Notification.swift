@@ -102,8 +102,21 @@ extension Notification {
         hasher.combine(topic)
         hasher.combine(collapseIdentifier.map { Array($0.utf8) })
         hasher.combine(statedExpiration)
-        hasher.combine(payload)
+        hashPayload(into: &hasher)
         return hasher.finalize()
+    }
+
+    /// Gives a hasher eight bytes at a time, because an array gives it one at a time, which takes twice as long.
+    private func hashPayload(into hasher: inout Hasher) {
+        var word: UInt64 = 0
+        for (place, byte) in payload.enumerated() {
+            word = word << 8 | UInt64(byte)
+            guard place % 8 == 7 else { continue }
+            hasher.combine(word)
+            word = 0
+        }
+        hasher.combine(word)
+        hasher.combine(payload.count)
     }
 
     private var statedExpiration: Expiration? {

@@ -7,12 +7,13 @@ import Testing
 
 extension Pending {
     fileprivate init(
-        _ row: Int64, slot: Slot? = nil, expiresAt: Moment? = Samples.now, isLoaded: Bool = true
+        _ row: Int64, slot: Slot? = nil, priority: Priority = .immediate,
+        expiresAt: Moment? = Samples.now, isLoaded: Bool = true
     ) {
         let notification = Samples.notification(UInt64(row))
         self.init(
             row: QueueRow(row), slot: slot ?? notification.slot, registration: Samples.first,
-            priority: .immediate,
+            priority: priority,
             expiresAt: expiresAt, notification: isLoaded ? notification : nil, durability: .stored,
             acceptedSecond: notification.acceptedAt.wholeSeconds, address: nil,
             delivery: nil)
@@ -129,9 +130,15 @@ struct PendingQueueTests {
 
     /// The same queue in the simplest form: an array with a linear search.
     private struct Model {
-        var rows: [(row: Int64, slot: Slot, delivery: UInt64?)] = []
+        var rows: [(row: Int64, slot: Slot, priority: Priority, delivery: UInt64?)] = []
 
         mutating func next() -> Int64? { rows.first { $0.delivery == nil }?.row }
+
+        var leastImportant: Int64? {
+            let waiting = rows.filter { $0.delivery == nil }
+            let lowest = waiting.map(\.priority).min()
+            return waiting.first { $0.priority == lowest }?.row
+        }
     }
 
     @Test("does what a plain array would do", arguments: 1...30 as ClosedRange<UInt64>)
@@ -144,9 +151,11 @@ struct PendingQueueTests {
             switch Int.random(in: 0..<12, using: &random) {
             case 0..<5:
                 row += Int64.random(in: 1...3, using: &random)
-                let pending = Pending(row)
+                let isUsual = random.chance(9, in: 10)
+                let priority = isUsual ? .immediate : Priority.allCases.randomElement(using: &random)
+                let pending = Pending(row, priority: priority ?? .immediate)
                 queue.append(pending)
-                model.rows.append((row, pending.slot, nil))
+                model.rows.append((row, pending.slot, pending.priority, nil))
             case 5..<8:
                 guard let next = queue.next() else { break }
                 #expect(next.row.value == model.next())
@@ -174,12 +183,15 @@ struct PendingQueueTests {
                 } else if !removed.isEmpty {
                     let back = removed.remove(at: Int.random(in: removed.indices, using: &random))
                     queue.putBack(back)
-                    model.rows.append((back.row.value, back.slot, nil))
+                    model.rows.append((back.row.value, back.slot, back.priority, nil))
                     model.rows.sort { $0.row < $1.row }
                 }
             }
             #expect(queue.count == model.rows.count, "step \(step)")
             #expect(queue.next()?.row.value == model.next(), "step \(step)")
+            #expect(queue.first?.row.value == model.rows.first?.row, "step \(step)")
+            let victim = queue.leastImportant(of: Samples.first)?.value
+            #expect(victim == model.leastImportant, "step \(step)")
             if step % 50 == 0 {
                 #expect(queue.rows { _ in true }.map(\.value) == model.rows.map(\.row))
                 #expect(model.rows.allSatisfy { queue.row(in: $0.slot) == QueueRow($0.row) })
