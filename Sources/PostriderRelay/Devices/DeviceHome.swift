@@ -87,7 +87,7 @@ final class DeviceHome {
         tally.pending -= UInt64(found.count)
         if !context.quotas.areNone { entry.device.registrations.discharge(found) }
         for queued in found { entry.device.restore(queued, rules.configured, &tally, &effects) }
-        perform(for: entry)
+        perform(for: entry, at: context.now)
     }
 
     // MARK: A push's life
@@ -107,7 +107,7 @@ final class DeviceHome {
         entry.session?.cutIfPlanned(with: notification)
         let rules = rules.present(context.scheduler)
         entry.device.offer(notification, at: row, for: address, now: now, rules, &tally, &effects)
-        perform(for: entry)
+        perform(for: entry, at: now)
     }
 
     /// The ledger has made these rows durable, or has not for the reason `failure`.
@@ -157,12 +157,13 @@ final class DeviceHome {
     ) -> Result {
         settleIn(entry)
         if context.outbox.places != nil { pauseIfElsewhere(entry) }
-        defer { perform(for: entry) }
-        return change(&entry.device, context.now, &tally, &effects)
+        let now = context.now
+        defer { perform(for: entry, at: now) }
+        return change(&entry.device, now, &tally, &effects)
     }
 
     /// Carries out a device's effects, in order.
-    private func perform(for entry: DeviceEntry) {
+    private func perform(for entry: DeviceEntry, at now: Moment) {
         for effect in effects {
             switch effect {
             case .answer(let address, let result):
@@ -175,9 +176,9 @@ final class DeviceHome {
             case .load(let rows):
                 throttle.began(now: context.scheduler.now)
                 context.outbox.send(.load(entry.identity, rows))
-            case .noteAccepted(let queued): context.noteAccepted(queued)
+            case .noteAccepted(let queued): context.noteAccepted(queued, at: now)
             case .note(let kind, let row, let detail):
-                context.trace.note(kind, row, detail: detail, at: context.now)
+                context.trace.note(kind, row, detail: detail, at: now)
                 stores.receipts.note(kind, row, isKept: entry.device.backlog.keepsReplaced(row))
             }
         }

@@ -79,8 +79,8 @@ struct DeviceCensus: Sendable {
 
 extension ShardContext {
     /// A device of this shard has accepted a push.
-    func noteAccepted(_ queued: QueuedNotification) {
-        topics.count(queued.notification.topic.counted)
+    func noteAccepted(_ queued: QueuedNotification, at now: Moment) {
+        topics.count(queued.notification.topic)
         trace.noteAccepted(queued, at: now)
     }
 

@@ -58,14 +58,15 @@ struct TopicCounter {
     private(set) var counts = TopicCounts()
     private let labels: TopicLabels
     private var numbers: [Topic: Int] = [:]
+    /// The topic of the last push, which need not be the one under which it is counted.
     private var last: (topic: Topic, number: Int)?
 
     init(_ labels: TopicLabels) { self.labels = labels }
 
-    /// Counts one for a topic.
+    /// Counts one notification of a topic.
     mutating func count(_ topic: Topic) {
         if let last, last.topic == topic { return counts.count(last.number) }
-        let number = number(of: topic)
+        let number = number(of: topic.counted)
         if let number { last = (topic, number) }
         counts.count(number)
     }

@@ -217,7 +217,7 @@ final class ProviderSession: EndpointOwner, ObservedSession {
     /// An authenticated provider may have as many streams open as any other. It is told with the next flush: if that
     /// came later, aapns would queue requests on its side until it gives up.
     func raiseStreamLimit() {
-        if credentials.hasAuthenticated { raiseStreamLimitOfAuthenticated() }
+        if isHeldBack, credentials.hasAuthenticated { raiseStreamLimitOfAuthenticated() }
     }
 
     /// Lets a provider that another server has authenticated have as many streams open as any other.

@@ -44,18 +44,25 @@ final class WaitingRequests {
         return queue.recalls > 0 || !queue.own.isEmpty
     }
 
-    /// A provider's request for a partition is sent to another shard or node.
-    private func noteSent(_ partition: Partition) {
+    /// The place of the homes in a partition; nil if requests of this shard's providers must wait, or have no place.
+    func openPlace(of partition: Partition, shard: Int) -> Int? {
+        blocks(partition) ? nil : outbox.place(of: partition, shard: shard)
+    }
+
+    /// Sends a provider's request to its home, which is another shard, or on another node.
+    func send(_ message: ShardMessage, about partition: Partition, to place: Int) {
         if outbox.places != nil { used[partition.number] = true }
+        outbox.send(message, to: place)
     }
 
     /// Passes a provider's request to its home, or lets it wait. Its address is answered once, unless this returns a
     /// rejection.
     func route(_ request: WaitingRequest) -> Rejection? {
         let partition = request.partition
-        guard !blocks(partition), let place = place(of: request) else { return keep(request, partition) }
+        let shard = request.home(among: outbox.shardCount)
+        guard let place = openPlace(of: partition, shard: shard) else { return keep(request, partition) }
         guard !outbox.isCongested(place) else { return .tooManyRequests }
-        send(request, to: place)
+        if place == index { arrive(request) } else { send(request.message, about: partition, to: place) }
         return nil
     }
 
@@ -64,16 +71,6 @@ final class WaitingRequests {
         else { return .serviceUnavailable }
         queues[partition, default: WaitingQueue()].add(item(request))
         return nil
-    }
-
-    private func place(of request: WaitingRequest) -> Int? {
-        outbox.place(of: request.partition, shard: request.home(among: outbox.shardCount))
-    }
-
-    private func send(_ request: WaitingRequest, to place: Int) {
-        guard place != index else { return arrive(request) }
-        noteSent(request.partition)
-        outbox.send(request.message, to: place)
     }
 
     // MARK: The home
