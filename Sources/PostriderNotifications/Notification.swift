@@ -109,8 +109,8 @@ extension Notification {
     /// Gives a hasher eight bytes at a time, because an array gives it one at a time, which takes twice as long.
     private func hashPayload(into hasher: inout Hasher) {
         var word: UInt64 = 0
-        for (place, byte) in payload.enumerated() {
-            word = word << 8 | UInt64(byte)
+        for place in payload.indices {
+            word = word << 8 | UInt64(payload[place])
             guard place % 8 == 7 else { continue }
             hasher.combine(word)
             word = 0
