@@ -52,7 +52,7 @@ package struct PendingQueue {
     /// The notification at each place; nil for a hole.
     private var entries: [Pending?] = []
     /// All places before this are holes.
-    private var firstPlace = 0
+    private var front = 0
     private var cursor = 0
     private var slots = SlotTable()
     /// Rows that are held back until the device is awake, in order. Some may be gone already.
@@ -62,12 +62,12 @@ package struct PendingQueue {
     private(set) var count = 0
     /// How many of them have a slot of their own because another push has their `apns-id`.
     private(set) var namesakes = 0
-    private var priorities = PriorityCounts()
+    private var lowPriorities = LowPriorityCounts()
     /// No pending notification expires before this. Removals do not change it.
     private(set) var expiresFrom = Moment.last
 
     /// The oldest notification. A lazy sequence would allocate memory, and each report of a shard asks every device.
-    package var first: Pending? { entries[firstPlace...].first { $0 != nil } ?? nil }
+    package var first: Pending? { entries[front...].first { $0 != nil } ?? nil }
 
     /// The notification at a row.
     package subscript(row: QueueRow) -> Pending? { place(of: row).flatMap { entries[$0] } }
@@ -93,7 +93,7 @@ package struct PendingQueue {
             entries.insert(nil, at: place)
         }
         cursor = min(cursor, place)
-        firstPlace = min(firstPlace, place)
+        front = min(front, place)
         entries[place] = pending
         entries[place]?.isHeld = false
         noteAdded(pending)
@@ -102,7 +102,7 @@ package struct PendingQueue {
     private mutating func noteAdded(_ pending: borrowing Pending) {
         count += 1
         if case .namesake = pending.slot { namesakes += 1 }
-        priorities[pending.priority] += 1
+        lowPriorities.add(1, of: pending.priority)
         slots.put(pending.row, in: pending.slot)
         noteExpiration(of: pending)
     }
@@ -125,7 +125,7 @@ package struct PendingQueue {
         guard let place = place(of: row), let pending = entries[place].take() else { return nil }
         count -= 1
         if case .namesake = pending.slot { namesakes -= 1 }
-        priorities[pending.priority] -= 1
+        lowPriorities.add(-1, of: pending.priority)
         slots.remove(pending.slot, of: row)
         closeHoles()
         return pending
@@ -225,9 +225,9 @@ package struct PendingQueue {
     /// The oldest notification of the lowest priority of a registration that is not in flight.
     func leastImportant(of registration: RegistrationNumber) -> QueueRow? {
         var found: (place: Int, priority: Priority)?
-        let lowest = priorities.lowest
+        let lowest = lowPriorities.lowest
         // This runs for each push to an app that has a thousand waiting, so it copies no entry and ends early.
-        for place in entries.indices[firstPlace...] where entries[place]?.registration == registration {
+        for place in entries.indices[front...] where entries[place]?.registration == registration {
             guard let priority = entries[place]?.priority, entries[place]?.delivery == nil else { continue }
             if found.map({ priority < $0.priority }) ?? true { found = (place, priority) }
             if priority == lowest { break }
@@ -263,18 +263,18 @@ package struct PendingQueue {
         }
         cursor = min(cursor, order.count)
         if count == 0 { return giveBackMemory() }
-        while entries[firstPlace] == nil { firstPlace += 1 }
+        while entries[front] == nil { front += 1 }
         guard order.count > 32, count * 2 < order.count else { return }
         cursor = entries[..<cursor].count { $0 != nil }
         entries.removeAll { $0 == nil }
         order = entries.compactMap { $0?.row }
-        firstPlace = 0
+        front = 0
     }
 
     /// Frees memory when nothing is pending.
     private mutating func giveBackMemory() {
         expiresFrom = .last
-        firstPlace = 0
+        front = 0
         if order.capacity > Self.keptCapacity { order = [] }
         if entries.capacity > Self.keptCapacity { entries = [] }
         if !held.isEmpty { held.removeAll(keepingCapacity: true) }

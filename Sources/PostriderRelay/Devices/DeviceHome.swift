@@ -169,9 +169,9 @@ final class DeviceHome {
             case .answer(let address, let result):
                 if !stores.webAnswers.take(result, for: address) { answer(address, result) }
             case .take(let queued, let delivery):
-                if let delivery { send(queued, as: delivery, to: entry) }
+                if let delivery { send(queued, as: delivery, to: entry, at: now) }
                 stores.store(queued, isSent: delivery != nil, &entry.promptness)
-            case .send(let queued, let delivery): send(queued, as: delivery, to: entry)
+            case .send(let queued, let delivery): send(queued, as: delivery, to: entry, at: now)
             case .settle(let row): stores.settle(row, &entry.promptness)
             case .load(let rows):
                 throttle.began(now: context.scheduler.now)
@@ -194,7 +194,9 @@ final class DeviceHome {
     }
 
     /// Sends a notification over the device's connection, if there is one, and records that in the trace.
-    private func send(_ queued: QueuedNotification, as delivery: UInt64, to entry: DeviceEntry) {
+    private func send(
+        _ queued: QueuedNotification, as delivery: UInt64, to entry: DeviceEntry, at now: Moment
+    ) {
         let isTraced = context.trace.traces(queued.row)
         let push = isTraced ? UInt64(queued.row.value) : 0
         if isTraced { context.trace.noteSending(queued) }
@@ -203,7 +205,7 @@ final class DeviceHome {
         else { return }
         entry.unreported.earn()
         let connection = TraceEvent.connection(session.number, ofShard: context.index)
-        context.trace.note(.sent, queued.row, detail: connection, at: context.now)
+        context.trace.note(.sent, queued.row, detail: connection, at: now)
     }
 
     // MARK: Time

@@ -217,6 +217,7 @@ final class ProviderSession: EndpointOwner, ObservedSession {
     /// An authenticated provider may have as many streams open as any other. It is told with the next flush: if that
     /// came later, aapns would queue requests on its side until it gives up.
     func raiseStreamLimit() {
+        // Asked second, because that copies the credentials, and this runs for each answer.
         if isHeldBack, credentials.hasAuthenticated { raiseStreamLimitOfAuthenticated() }
     }
 

@@ -44,25 +44,33 @@ final class WaitingRequests {
         return queue.recalls > 0 || !queue.own.isEmpty
     }
 
-    /// The place of the homes in a partition; nil if requests of this shard's providers must wait, or have no place.
-    func openPlace(of partition: Partition, shard: Int) -> Int? {
-        blocks(partition) ? nil : outbox.place(of: partition, shard: shard)
-    }
-
-    /// Sends a provider's request to its home, which is another shard, or on another node.
-    func send(_ message: ShardMessage, about partition: Partition, to place: Int) {
-        if outbox.places != nil { used[partition.number] = true }
-        outbox.send(message, to: place)
-    }
-
     /// Passes a provider's request to its home, or lets it wait. Its address is answered once, unless this returns a
     /// rejection.
     func route(_ request: WaitingRequest) -> Rejection? {
-        let partition = request.partition
         let shard = request.home(among: outbox.shardCount)
-        guard let place = openPlace(of: partition, shard: shard) else { return keep(request, partition) }
+        return route(request, about: request.partition, shard: shard) { arrive(request) }
+    }
+
+    /// The same for a request that is made only if it must wait or is sent away, because nearly every push goes on at
+    /// once.
+    ///
+    /// - Parameters:
+    ///   - shard: the index of the home, among the shards of the node that has the partition.
+    ///   - arrive: lets the request arrive at its home, which is this shard.
+    func route(
+        _ request: @autoclosure () -> WaitingRequest, about partition: Partition, shard: Int,
+        arrive: () -> Void
+    ) -> Rejection? {
+        guard !blocks(partition), let place = outbox.place(of: partition, shard: shard) else {
+            return keep(request(), partition)
+        }
         guard !outbox.isCongested(place) else { return .tooManyRequests }
-        if place == index { arrive(request) } else { send(request.message, about: partition, to: place) }
+        guard place != index else {
+            arrive()
+            return nil
+        }
+        if outbox.places != nil { used[partition.number] = true }
+        outbox.send(request().message, to: place)
         return nil
     }
 
